@@ -1,0 +1,34 @@
+#include "core/in_flight.h"
+
+#include <utility>
+
+#include "core/check.h"
+
+namespace tessera {
+
+InFlight::~InFlight() {
+  if (ended_) return;
+  end(make_error(ErrorCode::kInternal, "internal_error", "the request was dropped"),
+      trace.arrival() + trace.total());
+  TSR_BUG("a request was destroyed before its terminal event");
+}
+
+std::optional<Error> InFlight::should_stop(TimePoint now) const {
+  if (stop.stop_requested()) {
+    return make_error(ErrorCode::kCancelled, "cancelled", "the request was cancelled");
+  }
+  if (now >= deadline) {
+    return make_error(ErrorCode::kDeadlineExceeded, "deadline_exceeded",
+                      "the request did not finish within its time limit");
+  }
+  return std::nullopt;
+}
+
+void InFlight::end(std::optional<Error> error, TimePoint now) {
+  TSR_CHECK(!ended_);
+  ended_ = true;
+  trace.enter(Stage::kEmit, now);
+  sink_->push(StreamEnd{std::move(error), trace});
+}
+
+}  // namespace tessera

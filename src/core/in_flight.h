@@ -1,0 +1,62 @@
+// A request on its way through the stages. One owner at a time: it moves by unique_ptr from queue
+// to queue, and whoever holds it ends it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "core/embedding.h"
+#include "core/ids.h"
+#include "core/prompt.h"
+#include "core/request.h"
+#include "core/token_event.h"
+
+namespace tessera {
+
+/// @thread the holder's; the stop token may be triggered from anywhere
+class InFlight {
+ public:
+  InFlight(RequestId id, TenantId tenant, Request request, Trace trace, TimePoint deadline,
+           std::stop_token stop, std::shared_ptr<EventSink> sink)
+      : id(id),
+        tenant(tenant),
+        request(std::move(request)),
+        trace(std::move(trace)),
+        deadline(deadline),
+        stop(std::move(stop)),
+        sink_(std::move(sink)) {}
+  InFlight(const InFlight&) = delete;
+  InFlight& operator=(const InFlight&) = delete;
+  /// A request that nobody ended is a bug; it still gets its terminal event.
+  ~InFlight();
+
+  /// The reason why work on this request should end now, if there is one: cancelled or past its
+  /// deadline. Checked at each stage border and before each step.
+  std::optional<Error> should_stop(TimePoint now) const;
+
+  void push(StreamEvent event) { sink_->push(std::move(event)); }
+
+  /// Sends the terminal event and closes the trace's last stage as Stage::kEmit, which the
+  /// receiver finishes. Exactly once.
+  void end(std::optional<Error> error, TimePoint now);
+
+  const RequestId id;
+  const TenantId tenant;
+  Request request;
+  Trace trace;
+  const TimePoint deadline;
+  const std::stop_token stop;
+
+  // Filled by the stages, in this order.
+  Prompt prompt;
+  std::vector<std::unique_ptr<PreparedTile>> tiles;           // one per VisualSegment, in order
+  std::vector<std::shared_ptr<const Embedding>> embeddings;  // one per VisualSegment, in order
+
+ private:
+  std::shared_ptr<EventSink> sink_;
+  bool ended_ = false;
+};
+
+}  // namespace tessera

@@ -1,0 +1,68 @@
+// One API call as plain values: what stage 1 makes and every later stage reads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/unique_fd.h"
+
+namespace tessera {
+
+enum class Role { kSystem, kUser, kAssistant };
+
+/// How much of an image's detail the model should see; OpenAI's `detail`.
+enum class ImageDetail { kAuto, kLow, kHigh };
+
+/// The bytes of one image file as they were sent, in a memfd. Untrusted.
+struct EncodedMedia {
+  UniqueFd fd;
+  std::size_t size_bytes = 0;
+};
+
+struct TextPart {
+  std::string text;  // UTF-8
+};
+
+struct ImagePart {
+  std::size_t media_index = 0;  // into Request::media
+  ImageDetail detail = ImageDetail::kAuto;
+};
+
+using ContentPart = std::variant<TextPart, ImagePart>;
+
+struct Message {
+  Role role = Role::kUser;
+  std::vector<ContentPart> parts;
+};
+
+struct SamplingOptions {
+  float temperature = 1.0F;  // 0 = greedy
+  float top_p = 1.0F;        // (0, 1]
+  int top_k = 0;             // 0 = off
+  std::optional<std::uint64_t> seed;
+};
+
+struct ResponseFormat {
+  enum class Kind { kText, kJsonObject, kJsonSchema };
+  Kind kind = Kind::kText;
+  std::string json_schema;  // JSON text; only for kJsonSchema
+};
+
+struct Request {
+  std::string model;
+  std::vector<Message> messages;
+  std::vector<EncodedMedia> media;
+  SamplingOptions sampling;
+  ResponseFormat response_format;
+  std::optional<int> max_output_tokens;  // per choice; unset = the server's default
+  std::vector<std::string> stop;         // ≤ kStopStringsMax, none empty
+  int n_choices = 1;
+  bool logprobs = false;
+  int n_top_logprobs = 0;
+};
+
+}  // namespace tessera

@@ -1,0 +1,231 @@
+// What the stages need from a model, in terms of core/ values. Two implementations: runtime/llama
+// (libllama + libmtmd; the only code that includes their headers) and runtime/fake (deterministic,
+// can be told to fail in every way the real one can).
+//
+// A model is three objects, one for each kind of thread that uses it:
+//   Model     immutable after load; every method may be called from any thread at any time
+//   Encoder   the encode thread only
+//   Executor  the engine thread only; owns the KV cache
+// Encoder and Executor keep the Model alive. No method throws.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/embedding.h"
+#include "core/ids.h"
+#include "core/image.h"
+#include "core/prompt.h"
+#include "core/request.h"
+#include "core/result.h"
+#include "core/token_event.h"
+
+namespace tessera::runtime {
+
+/// Shapes of the language model, for cost estimates. 0 = the model file does not say.
+struct LanguageShape {
+  int n_layers = 0;
+  int width = 0;       // n_embd
+  int n_heads = 0;
+  int n_kv_heads = 0;
+  int head_dim = 0;
+  int ffn_width = 0;
+  std::int64_t n_parameters = 0;
+};
+
+/// Shapes of the vision tower, for cost estimates. 0 = the model file does not say.
+struct VisionShape {
+  int n_layers = 0;
+  int width = 0;
+  int ffn_width = 0;
+  int patch_side = 0;  // pixels
+  int image_side = 0;  // pixels; the side of one tile, where tiles are fixed
+};
+
+struct ModelInfo {
+  std::string name;  // what /v1/models and answers say
+  int context_length = 0;  // tokens per sequence, as loaded
+  int n_vocabulary = 0;
+  int embedding_row_width = 0;  // floats of one visual token as the language model takes it
+  bool has_vision = false;
+  bool uses_mrope = false;
+  LanguageShape language;
+  VisionShape vision;
+  std::int64_t weight_bytes = 0;  // both files
+};
+
+// --- a prompt before it is tokenized --------------------------------------------------------
+
+/// Text of the chat template itself; its special tokens count.
+struct TemplateText {
+  std::string text;
+};
+
+/// Text of the user's; never becomes a special token or a media marker.
+struct UserText {
+  std::string text;
+};
+
+/// Stands for one image, in order of appearance.
+struct MediaPlace {
+  std::size_t image_index = 0;
+};
+
+using PromptPart = std::variant<TemplateText, UserText, MediaPlace>;
+
+// --- sampling ---------------------------------------------------------------------------------
+
+struct SampledToken {
+  TokenId token = 0;
+  bool ends_generation = false;
+  std::optional<float> logprob;
+  std::vector<TokenLogprob> top_logprobs;
+};
+
+struct SamplerOptions {
+  SamplingOptions sampling;
+  ResponseFormat format;
+  bool logprobs = false;
+  int n_top_logprobs = 0;
+};
+
+/// Chooses tokens for one sequence; holds its random state and grammar.
+/// @thread engine thread only
+class Sampler {
+ public:
+  virtual ~Sampler() = default;
+
+  /// Chooses the next token and advances the state.
+  /// @param logits  [n_vocabulary] f32
+  /// @errors        internal (the native sampler failed)
+  virtual Result<SampledToken> sample(std::span<const float> logits) = 0;
+};
+
+// --- the three objects --------------------------------------------------------------------------
+
+/// @thread every method from any thread
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  virtual const ModelInfo& info() const = 0;
+
+  /// Renders the model's own chat template, with the generation prompt at the end.
+  /// @return  parts in order; one MediaPlace for each ImagePart, in order of appearance
+  /// @errors  invalid_argument (the template refuses these messages); internal
+  virtual Result<std::vector<PromptPart>> apply_chat_template(
+      std::span<const Message> messages) const = 0;
+
+  /// Turns parts into segments. Images are placeholders: only their sizes are needed.
+  /// Guards the library's overflow and aspect traps; a size outside what the model's own
+  /// preprocessing can take is an error, never an abort.
+  /// @param sizes  one per MediaPlace
+  /// @errors       invalid_argument (an image's size); internal
+  virtual Result<Prompt> tokenize(std::span<const PromptPart> parts,
+                                  std::span<const ImageSize> sizes) const = 0;
+
+  /// Resizes, tiles and normalises one image. The tiles are those that tokenize() planned for the
+  /// same size, in the same order.
+  /// @errors  invalid_argument, internal
+  virtual Result<std::vector<std::unique_ptr<PreparedTile>>> prepare(const Image& image) const = 0;
+
+  /// The bytes of a token; may be empty or a part of a UTF-8 character. Special tokens that are not
+  /// meant for people give an empty piece.
+  virtual std::string piece(TokenId token) const = 0;
+
+  /// @errors  invalid_argument (a JSON schema that has no grammar); internal
+  virtual Result<std::unique_ptr<Sampler>> make_sampler(const SamplerOptions& options) const = 0;
+};
+
+/// @thread encode thread only
+class Encoder {
+ public:
+  virtual ~Encoder() = default;
+
+  /// Vision tower and projector for one tile.
+  /// @param stop  checked while it runs; a stopped encode returns `cancelled`
+  /// @return      [tile.n_tokens()][embedding_row_width] f32
+  /// @errors      cancelled; internal (native code ≠ 0)
+  virtual Result<Embedding> encode(const PreparedTile& tile, const std::stop_token& stop) = 0;
+};
+
+/// One text token of one sequence in a model call.
+struct TokenRow {
+  SequenceId sequence;
+  TokenId token = 0;
+  Position position = 0;
+  bool wants_logits = false;
+};
+
+/// Consecutive rows of one visual segment in a model call.
+struct VisualRows {
+  SequenceId sequence;
+  const Embedding* embedding = nullptr;       // borrowed for the call
+  std::span<const VisualPosition> positions;  // of the rows in this slice
+  int first_row = 0;                          // into embedding
+  int n_rows = 0;
+  bool non_causal = false;
+};
+
+/// What a model call came to, by what the engine must do next (libllama's codes: llama.h).
+enum class DecodeStatus {
+  kOk,
+  kNoKvSlot,      // 1: nothing was computed; free cells and plan again
+  kAborted,       // 2: stopped on request; positions must be read again
+  kInvalidBatch,  // −1: a bug of ours; nothing was computed
+  kFatal,         // < −1: the sequences of this batch are lost
+};
+
+/// @thread engine thread only
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  virtual int n_sequences_max() const = 0;
+  /// KV cells, shared by all sequences; one per token.
+  virtual int n_kv_cells() const = 0;
+  /// Rows that one model call can take.
+  virtual int n_rows_max() const = 0;
+
+  /// Runs the model on text tokens of any sequences. Positions of a sequence continue where its
+  /// last call ended. 1 ≤ rows.size() ≤ n_rows_max().
+  virtual DecodeStatus decode_tokens(std::span<const TokenRow> rows) = 0;
+
+  /// Runs the model on visual tokens. Σ n_rows ≤ n_rows_max(); a non-causal slice comes alone and
+  /// whole.
+  virtual DecodeStatus decode_visual(std::span<const VisualRows> slices) = 0;
+
+  /// Scores for row `row` of the last decode_tokens(), which must have wanted them. Valid until the
+  /// next decode call.
+  /// @return  [n_vocabulary] f32
+  virtual std::span<const float> logits(int row) const = 0;
+
+  /// Frees every KV cell of a sequence. Any state; idempotent.
+  virtual void remove(SequenceId sequence) = 0;
+
+  /// Cells in use, over all sequences.
+  virtual int n_kv_cells_used() const = 0;
+};
+
+struct LoadOptions {
+  std::string model_path;
+  std::string mmproj_path;  // empty = text only
+  int context_length = 0;   // per sequence; 0 = what the model was trained for
+  int n_sequences_max = 16;
+  int n_kv_cells = 0;       // shared; 0 = context_length × 2
+  int n_threads = 0;        // for encode and language model together; 0 = every core we may use
+};
+
+struct LoadedModel {
+  std::shared_ptr<const Model> model;
+  std::unique_ptr<Encoder> encoder;  // null when the model has no vision
+  std::unique_ptr<Executor> executor;
+};
+
+}  // namespace tessera::runtime
