@@ -1,0 +1,300 @@
+#include "metrics/metric_table.h"
+
+#include <array>
+#include <sstream>
+
+#include "core/check.h"
+#include "core/error.h"
+#include "core/trace.h"
+
+namespace tessera::metrics {
+namespace {
+
+// Half a millisecond is the shortest stage worth telling apart; 300 s is the default time limit of
+// a request. Two or three steps a decade keep a quantile within a factor of 2.5.
+constexpr std::array<double, 18> kRequestBuckets{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
+                                                 0.05,   0.1,   0.25,   0.5,   1,    2.5,
+                                                 5,      10,    30,     60,    120,  300};
+
+// A model call takes from a tenth of a millisecond (small model) to seconds (full prefill slice).
+constexpr std::array<double, 15> kCallBuckets{
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10};
+
+// Powers of two: 1 = one sequence decodes, the top is the largest batch that libllama is given.
+constexpr std::array<double, 13> kRowBuckets{1,   2,   4,   8,    16,   32,  64,
+                                             128, 256, 512, 1024, 2048, 4096};
+
+template <typename Enum, std::size_t kCount>
+std::array<std::string_view, kCount> names_of() {
+  std::array<std::string_view, kCount> names;
+  for (std::size_t i = 0; i < kCount; ++i) names[i] = to_string(static_cast<Enum>(i));
+  return names;
+}
+
+std::span<const std::string_view> stage_values() {
+  static const auto kValues = names_of<Stage, kStageCount>();
+  return kValues;
+}
+
+constexpr std::array<std::string_view, 2> kRowKinds{"text", "visual"};
+constexpr std::array<std::string_view, 3> kQueues{"media", "encode", "engine"};
+
+std::span<const LabelDefinition> result_labels() {
+  static const std::array<LabelDefinition, 2> kLabels{{
+      {"outcome", outcome_values(), ""},
+      {"reason",
+       {},
+       "`none`, or the reason of the error (docs/errors.md); at most 64, then `other`"},
+  }};
+  return kLabels;
+}
+
+std::span<const LabelDefinition> stage_labels() {
+  static const std::array<LabelDefinition, 1> kLabels{{{"stage", stage_values(), ""}}};
+  return kLabels;
+}
+
+constexpr std::array<LabelDefinition, 2> kBuildLabels{{
+    {"version", {}, "of Tessera"},
+    {"runtime", {}, "what computes, with the commit it was built from"},
+}};
+constexpr std::array<LabelDefinition, 1> kRowLabels{{{"kind", kRowKinds, ""}}};
+constexpr std::array<LabelDefinition, 1> kQueueLabels{{{"queue", kQueues, ""}}};
+
+using enum MetricId;
+using enum MetricType;
+
+// Names follow Prometheus: base units, `_total` on counters and only on them.
+const std::array<MetricDefinition, kMetricCount>& table() {
+  static const std::array<MetricDefinition, kMetricCount> kTable{{
+      {kBuildInfo,
+       kGauge,
+       "tessera_build_info",
+       "1",
+       kBuildLabels,
+       {},
+       "Always 1; the labels say what runs."},
+      {kRequests,
+       kCounter,
+       "tessera_requests_total",
+       "requests",
+       result_labels(),
+       {},
+       "Requests that ended."},
+      {kRequestSeconds,
+       kHistogram,
+       "tessera_request_seconds",
+       "seconds",
+       {},
+       kRequestBuckets,
+       "Arrival to last byte written, whatever the outcome."},
+      {kTimeToFirstTokenSeconds,
+       kHistogram,
+       "tessera_time_to_first_token_seconds",
+       "seconds",
+       {},
+       kRequestBuckets,
+       "Arrival to first output token; requests without one are not counted."},
+      {kStageSeconds, kHistogram, "tessera_stage_seconds", "seconds", stage_labels(),
+       kRequestBuckets,
+       "Time of a request in one stage; only requests that entered it. Stages sum to the request."},
+      {kImages,
+       kCounter,
+       "tessera_images_total",
+       "images",
+       {},
+       {},
+       "Images of requests that ended."},
+      {kTiles,
+       kCounter,
+       "tessera_tiles_total",
+       "tiles",
+       {},
+       {},
+       "Tiles those images were cut into."},
+      {kVisualTokens,
+       kCounter,
+       "tessera_visual_tokens_total",
+       "tokens",
+       {},
+       {},
+       "Prompt tokens that stand for images."},
+      {kTextTokens,
+       kCounter,
+       "tessera_text_tokens_total",
+       "tokens",
+       {},
+       {},
+       "Prompt tokens that stand for text."},
+      {kCachedTokens,
+       kCounter,
+       "tessera_cached_tokens_total",
+       "tokens",
+       {},
+       {},
+       "Prompt tokens taken from the KV cache."},
+      {kOutputTokens,
+       kCounter,
+       "tessera_output_tokens_total",
+       "tokens",
+       {},
+       {},
+       "Generated tokens, over all choices."},
+      {kMediaDecodes,
+       kCounter,
+       "tessera_media_decodes_total",
+       "images",
+       result_labels(),
+       {},
+       "Results of the media worker."},
+      {kEncodeSeconds,
+       kHistogram,
+       "tessera_encode_seconds",
+       "seconds",
+       {},
+       kCallBuckets,
+       "One encoder call: vision tower and projector, which the library does not split."},
+      {kEncodePatches,
+       kCounter,
+       "tessera_encode_patches_total",
+       "patches",
+       {},
+       {},
+       "Patches that went through the encoder."},
+      {kStepSeconds,
+       kHistogram,
+       "tessera_step_seconds",
+       "seconds",
+       {},
+       kCallBuckets,
+       "One engine step: plan, model calls, sampling."},
+      {kStepRows, kHistogram, "tessera_step_rows", "rows", kRowLabels, kRowBuckets,
+       "Rows of one engine step, by kind; a kind without rows is not counted."},
+      {kQueueDepth,
+       kGauge,
+       "tessera_queue_depth",
+       "requests",
+       kQueueLabels,
+       {},
+       "What waits in a stage's queue."},
+      {kRequestsInFlight,
+       kGauge,
+       "tessera_requests_in_flight",
+       "requests",
+       {},
+       {},
+       "Admitted and not ended."},
+      {kRunningSequences,
+       kGauge,
+       "tessera_running_sequences",
+       "sequences",
+       {},
+       {},
+       "Sequences that hold KV cells."},
+      {kKvCellsUsed,
+       kGauge,
+       "tessera_kv_cells_used",
+       "cells",
+       {},
+       {},
+       "KV cells in use, over all sequences."},
+      {kKvCellsCapacity,
+       kGauge,
+       "tessera_kv_cells_capacity",
+       "cells",
+       {},
+       {},
+       "KV cells that exist."},
+      {kBugs,
+       kCounter,
+       "tessera_bugs_total",
+       "surprises",
+       {},
+       {},
+       "Survivable surprises; anything above 0 is worth a report."},
+  }};
+  return kTable;
+}
+
+std::string_view type_name(MetricType type) {
+  switch (type) {
+    case kCounter:
+      return "counter";
+    case kGauge:
+      return "gauge";
+    case kHistogram:
+      return "histogram";
+  }
+  return "";
+}
+
+void print_labels(std::ostream& out, std::span<const LabelDefinition> labels) {
+  for (const LabelDefinition& label : labels) {
+    out << "  - `" << label.name << "`: ";
+    std::string_view separator;
+    for (std::string_view value : label.values) {
+      out << separator << '`' << value << '`';
+      separator = ", ";
+    }
+    out << label.note << '\n';
+  }
+}
+
+}  // namespace
+
+std::span<const MetricDefinition> metric_table() {
+  return table();
+}
+
+const MetricDefinition& definition(MetricId id) {
+  const MetricDefinition& found = table().at(static_cast<std::size_t>(id));
+  TSR_CHECK(found.id == id);
+  return found;
+}
+
+std::span<const std::string_view> outcome_values() {
+  static const auto kValues = [] {
+    std::array<std::string_view, kErrorCodeCount + 1> values{"ok"};
+    for (int i = 0; i < kErrorCodeCount; ++i) {
+      values[static_cast<std::size_t>(i) + 1] = to_string(static_cast<ErrorCode>(i));
+    }
+    return values;
+  }();
+  return kValues;
+}
+
+std::string metrics_markdown() {
+  std::ostringstream out;
+  out << "# Metrics\n\n"
+         "`GET /metrics` gives all of them in the Prometheus text format. This page is printed "
+         "from\n"
+         "`src/metrics/metric_table.cpp` and compared with it by a test; "
+         "`TESSERA_UPDATE_DOCS=1` rewrites it.\n\n"
+         "| metric | type | unit | meaning |\n"
+         "|---|---|---|---|\n";
+  for (const MetricDefinition& metric : metric_table()) {
+    out << "| `" << metric.name << "` | " << type_name(metric.type) << " | " << metric.unit << " | "
+        << metric.help << " |\n";
+  }
+  out << "\n## Labels\n\nEvery label has a closed or capped set of values.\n\n";
+  for (const MetricDefinition& metric : metric_table()) {
+    if (metric.labels.empty()) continue;
+    out << "- `" << metric.name << "`\n";
+    print_labels(out, metric.labels);
+  }
+  out << "\n## Stages\n\n| `stage` | what a request does in it |\n|---|---|\n";
+  for (std::size_t i = 0; i < kStageCount; ++i) {
+    const auto stage = static_cast<Stage>(i);
+    out << "| `" << to_string(stage) << "` | " << describe(stage) << " |\n";
+  }
+  out << "\n## Buckets\n\n";
+  for (const MetricDefinition& metric : metric_table()) {
+    if (metric.buckets.empty()) continue;
+    out << "- `" << metric.name << "`:";
+    for (double bound : metric.buckets) out << ' ' << bound;
+    out << '\n';
+  }
+  return out.str();
+}
+
+}  // namespace tessera::metrics

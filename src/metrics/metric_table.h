@@ -1,0 +1,72 @@
+// Every metric of the server, once: what is registered (metrics.cpp) and what people read
+// (docs/metrics.md) both come from this table.
+//
+// Constant data; usable from any thread.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tessera::metrics {
+
+enum class MetricType { kCounter, kGauge, kHistogram };
+
+/// In table order, which is also the order of the exposition.
+enum class MetricId {
+  kBuildInfo,
+  kRequests,
+  kRequestSeconds,
+  kTimeToFirstTokenSeconds,
+  kStageSeconds,
+  kImages,
+  kTiles,
+  kVisualTokens,
+  kTextTokens,
+  kCachedTokens,
+  kOutputTokens,
+  kMediaDecodes,
+  kEncodeSeconds,
+  kEncodePatches,
+  kStepSeconds,
+  kStepRows,
+  kQueueDepth,
+  kRequestsInFlight,
+  kRunningSequences,
+  kKvCellsUsed,
+  kKvCellsCapacity,
+  kBugs,
+};
+
+inline constexpr std::size_t kMetricCount = 22;
+
+struct LabelDefinition {
+  std::string_view name;
+  /// Every value the label can have. Empty = fixed or capped at run time, as `note` says.
+  std::span<const std::string_view> values;
+  std::string_view note;
+};
+
+struct MetricDefinition {
+  MetricId id;
+  MetricType type;
+  std::string_view name;
+  std::string_view unit;
+  std::span<const LabelDefinition> labels;
+  std::span<const double> buckets;  // upper bounds, ascending; only for histograms
+  std::string_view help;
+};
+
+/// One row for each MetricId, in its order.
+std::span<const MetricDefinition> metric_table();
+
+const MetricDefinition& definition(MetricId id);
+
+/// Values of the label `outcome`: "ok", then the names of ErrorCode in its order.
+std::span<const std::string_view> outcome_values();
+
+/// The text of docs/metrics.md.
+std::string metrics_markdown();
+
+}  // namespace tessera::metrics

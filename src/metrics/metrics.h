@@ -1,0 +1,63 @@
+// The server's own measurements, in the Prometheus text format. Names, units, labels and buckets
+// are in metric_table.h; this class only moves the values.
+//
+// One object for the process, owned by app/ and passed by reference.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/trace.h"
+
+namespace tessera::metrics {
+
+/// The queues whose depth is shown, in the order of a request's life.
+enum class Queue { kMedia, kEncode, kEngine };
+
+struct BuildInfo {
+  std::string version;  // "0.1.0"
+  std::string runtime;  // "fake", or "llama" and the commit it was built from
+};
+
+/// Distinct reasons that get a series of their own. docs/errors.md holds about half as many; more
+/// means that something put free text there, which must not grow the server's memory.
+inline constexpr std::size_t kReasonsMax = 64;
+
+/// @thread all methods are thread-safe
+class Metrics {
+ public:
+  explicit Metrics(const BuildInfo& build);
+  ~Metrics();
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+
+  /// Once for each request that ended, with its finished trace.
+  void record_request(const Trace& trace, const std::optional<Error>& error);
+
+  /// Once for each image the media worker was given; `error` unset = pixels came back.
+  void record_media_decode(const std::optional<Error>& error);
+
+  /// One encoder call.
+  void record_encode(int n_patches, Duration duration);
+
+  /// One engine step.
+  void record_step(int n_text_rows, int n_visual_rows, Duration duration);
+
+  void set_queue_depth(Queue queue, std::size_t depth);
+  void set_requests_in_flight(std::size_t count);
+  void set_running_sequences(int count);
+  void set_kv_cells(int used, int capacity);
+
+  /// The whole exposition, in table order, series sorted by labels.
+  std::string expose();
+
+ private:
+  struct Series;
+  std::unique_ptr<Series> series_;
+};
+
+}  // namespace tessera::metrics
