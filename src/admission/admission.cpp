@@ -1,0 +1,136 @@
+#include "admission/admission.h"
+
+#include <chrono>
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace tessera::admission {
+namespace {
+
+// A place frees up whenever any of the admitted requests ends; with a hundred of them that is
+// about once a second or faster.
+constexpr std::chrono::seconds kRetryAfter{1};
+
+// The emitter holds back up to this many bytes of a stream; a stop string is a word or a tag.
+constexpr std::size_t kStopBytesMax = 256;
+
+Error above(ErrorCode code, std::string reason, std::string what, std::size_t value,
+            std::size_t limit, std::string param) {
+  return make_error(code, std::move(reason),
+                    std::move(what) + ": " + std::to_string(value) + " exceeds the limit of " +
+                        std::to_string(limit),
+                    std::move(param));
+}
+
+Error out_of_range(std::string param, const std::string& range) {
+  return make_error(ErrorCode::kInvalidArgument, "invalid_value", param + " must be " + range,
+                    param);
+}
+
+Result<void> check_messages(const Request& request, const Limits& limits) {
+  if (request.messages.empty()) {
+    return make_error(ErrorCode::kInvalidArgument, "empty_messages",
+                      "a request needs at least one message", "messages");
+  }
+  const auto images_max = static_cast<std::size_t>(limits.images_max);
+  if (request.media.size() > images_max) {
+    return above(ErrorCode::kTooLarge, "too_many_images", "images in one request",
+                 request.media.size(), images_max, "messages");
+  }
+  for (std::size_t i = 0; i < request.media.size(); ++i) {
+    if (request.media[i].size_bytes > limits.image_bytes_max) {
+      return above(ErrorCode::kTooLarge, "image_too_large", "bytes of image " + std::to_string(i),
+                   request.media[i].size_bytes, limits.image_bytes_max, "messages");
+    }
+  }
+  std::size_t text_bytes = 0;
+  for (const Message& message : request.messages) {
+    for (const ContentPart& part : message.parts) {
+      if (const auto* text = std::get_if<TextPart>(&part)) text_bytes += text->text.size();
+    }
+  }
+  if (text_bytes > limits.text_bytes_max) {
+    return above(ErrorCode::kTooLarge, "text_too_large", "bytes of text", text_bytes,
+                 limits.text_bytes_max, "messages");
+  }
+  return {};
+}
+
+Result<void> check_sampling(const SamplingOptions& sampling) {
+  // Written so that a NaN fails, too.
+  if (!(sampling.temperature >= 0.F && std::isfinite(sampling.temperature))) {
+    return out_of_range("temperature", "a finite number ≥ 0");
+  }
+  if (!(sampling.top_p > 0.F && sampling.top_p <= 1.F)) {
+    return out_of_range("top_p", "above 0 and at most 1");
+  }
+  if (sampling.top_k < 0) return out_of_range("top_k", "≥ 0");
+  return {};
+}
+
+Result<void> check_stop(const std::vector<std::string>& stop) {
+  if (stop.size() > kStopStringsMax) {
+    return above(ErrorCode::kInvalidArgument, "too_many_stop_strings", "stop strings", stop.size(),
+                 kStopStringsMax, "stop");
+  }
+  for (const std::string& text : stop) {
+    if (text.empty()) return out_of_range("stop", "free of empty strings");
+    if (text.size() > kStopBytesMax) {
+      return above(ErrorCode::kInvalidArgument, "stop_string_too_long", "bytes of a stop string",
+                   text.size(), kStopBytesMax, "stop");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Admission::Ticket& Admission::Ticket::operator=(Ticket&& other) noexcept {
+  // What this ticket held is released when `other` is destroyed.
+  std::swap(count_, other.count_);
+  return *this;
+}
+
+Admission::Ticket::~Ticket() {
+  if (count_ != nullptr) count_->fetch_sub(1, std::memory_order_relaxed);
+}
+
+Admission::Admission(const Limits& limits)
+    : requests_max_(limits.requests_max), count_(std::make_shared<std::atomic<int>>(0)) {}
+
+Result<Admission::Ticket> Admission::admit(TenantId /*tenant*/) {
+  int n_admitted = count_->load(std::memory_order_relaxed);
+  do {
+    if (n_admitted >= requests_max_) {
+      Error error = make_error(ErrorCode::kResourceExhausted, "server_busy",
+                               std::to_string(n_admitted) + " requests are running, the limit is " +
+                                   std::to_string(requests_max_) + "; try again later");
+      error.retry_after = kRetryAfter;
+      return error;
+    }
+  } while (!count_->compare_exchange_weak(n_admitted, n_admitted + 1, std::memory_order_relaxed));
+  return Ticket(count_);
+}
+
+Result<void> check_request(const Request& request, const Limits& limits) {
+  TSR_RETURN_IF_ERROR(check_messages(request, limits));
+  TSR_RETURN_IF_ERROR(check_sampling(request.sampling));
+  TSR_RETURN_IF_ERROR(check_stop(request.stop));
+  if (request.n_choices < 1 || request.n_choices > limits.choices_max) {
+    return out_of_range("n", "between 1 and " + std::to_string(limits.choices_max) + ", not " +
+                                 std::to_string(request.n_choices));
+  }
+  if (request.max_output_tokens &&
+      (*request.max_output_tokens < 1 || *request.max_output_tokens > limits.output_tokens_max)) {
+    return out_of_range("max_tokens", "between 1 and " + std::to_string(limits.output_tokens_max) +
+                                          ", not " + std::to_string(*request.max_output_tokens));
+  }
+  if (request.n_top_logprobs < 0 || request.n_top_logprobs > kTopLogprobsMax) {
+    return out_of_range("top_logprobs", "between 0 and " + std::to_string(kTopLogprobsMax) +
+                                            ", not " + std::to_string(request.n_top_logprobs));
+  }
+  return {};
+}
+
+}  // namespace tessera::admission

@@ -1,0 +1,150 @@
+#include "admission/api_keys.h"
+
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+
+#include <algorithm>
+#include <fstream>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+namespace tessera::admission {
+namespace {
+
+// Sixteen random characters are ≥ 64 bits in every usual alphabet.
+constexpr std::size_t kKeyBytesMin = 16;
+// Far above any generated token, far below the header limit.
+constexpr std::size_t kKeyBytesMax = 256;
+constexpr std::size_t kNameBytesMax = 64;
+// authenticate() compares with each key: 4096 digests cost some 50 µs.
+constexpr std::size_t kKeysMax = 4096;
+// 4096 lines of a longest name and key.
+constexpr std::size_t kFileBytesMax = std::size_t{2} << 20U;
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r";
+  const std::size_t first = text.find_first_not_of(kBlank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+bool is_printable(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
+Error line_error(int line, const std::string& what) {
+  return make_error(ErrorCode::kInvalidArgument, "invalid_key_file",
+                    "API key file, line " + std::to_string(line) + ": " + what);
+}
+
+struct KeyLine {
+  std::string_view name;  // empty = none
+  std::string_view key;
+};
+
+/// Empty for a blank line or a comment.
+Result<std::optional<KeyLine>> read_line(std::string_view text, int line) {
+  text = trim(text);
+  if (text.empty() || text.front() == '#') return std::optional<KeyLine>();
+  KeyLine result{{}, text};
+  if (const std::size_t colon = text.find(':'); colon != std::string_view::npos) {
+    result = {trim(text.substr(0, colon)), trim(text.substr(colon + 1))};
+    if (result.name.empty() || result.name.size() > kNameBytesMax || !is_printable(result.name)) {
+      return line_error(line, "a name has 1 to " + std::to_string(kNameBytesMax) +
+                                  " printable characters without blanks");
+    }
+  }
+  if (result.key.size() < kKeyBytesMin || result.key.size() > kKeyBytesMax) {
+    return line_error(line, "a key has " + std::to_string(kKeyBytesMin) + " to " +
+                                std::to_string(kKeyBytesMax) + " characters, this one has " +
+                                std::to_string(result.key.size()));
+  }
+  if (!is_printable(result.key) || result.key.find(':') != std::string_view::npos) {
+    return line_error(line, "a key has only printable ASCII characters, no blanks and no colons");
+  }
+  return std::optional<KeyLine>(result);
+}
+
+}  // namespace
+
+ApiKeys::Digest ApiKeys::digest_of(std::string_view key) {
+  Digest digest;
+  SHA256(reinterpret_cast<const unsigned char*>(key.data()), key.size(), digest.data());
+  return digest;
+}
+
+Result<ApiKeys> ApiKeys::parse(std::string_view text) {
+  ApiKeys keys;
+  std::vector<int> lines;                             // of keys.entries_
+  std::unordered_map<std::string, TenantId> tenants;  // by name
+  std::uint32_t n_tenants = 0;
+  for (int line = 1; !text.empty(); ++line) {
+    const std::size_t end = text.find('\n');
+    TSR_ASSIGN_OR_RETURN(const std::optional<KeyLine> parsed, read_line(text.substr(0, end), line));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (!parsed) continue;
+    if (keys.size() == kKeysMax) {
+      return line_error(line, "more than " + std::to_string(kKeysMax) + " keys");
+    }
+    Entry entry{digest_of(parsed->key), {}};
+    for (std::size_t i = 0; i < keys.entries_.size(); ++i) {
+      if (keys.entries_[i].digest == entry.digest) {
+        return line_error(line, "the same key stands in line " + std::to_string(lines[i]));
+      }
+    }
+    if (parsed->name.empty()) {
+      entry.tenant = TenantId{++n_tenants};
+    } else {
+      const auto [place, is_new] = tenants.try_emplace(std::string(parsed->name));
+      if (is_new) place->second = TenantId{++n_tenants};
+      entry.tenant = place->second;
+    }
+    keys.entries_.push_back(entry);
+    lines.push_back(line);
+  }
+  if (keys.open()) {
+    // An empty file must not silently mean "no keys asked for".
+    return make_error(ErrorCode::kInvalidArgument, "invalid_key_file",
+                      "the API key file holds no key");
+  }
+  return keys;
+}
+
+Result<ApiKeys> ApiKeys::load(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return make_error(ErrorCode::kNotFound, "key_file_not_readable",
+                      "the API key file cannot be read");
+  }
+  std::string text(kFileBytesMax + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kFileBytesMax) {
+    return make_error(
+        ErrorCode::kInvalidArgument, "invalid_key_file",
+        "the API key file is larger than " + std::to_string(kFileBytesMax) + " bytes");
+  }
+  return parse(text);
+}
+
+Result<TenantId> ApiKeys::authenticate(std::string_view key) const {
+  if (open()) return TenantId{0};
+  const Digest digest = digest_of(key);
+  // Every entry is compared and every comparison takes the same time, so that the answer's delay
+  // says nothing about which key was close.
+  std::uint32_t found = 0;
+  for (const Entry& entry : entries_) {
+    const int differs = CRYPTO_memcmp(entry.digest.data(), digest.data(), digest.size());
+    found |= static_cast<std::uint32_t>(differs == 0) * entry.tenant.value;
+  }
+  if (found != 0) return TenantId{found};
+  if (key.empty()) {
+    return make_error(ErrorCode::kUnauthenticated, "missing_api_key",
+                      "no API key: send it as 'Authorization: Bearer KEY'");
+  }
+  return make_error(ErrorCode::kUnauthenticated, "invalid_api_key",
+                    "the API key is not known to this server");
+}
+
+}  // namespace tessera::admission

@@ -1,0 +1,60 @@
+// API keys: who may call /v1, and on whose account.
+//
+// The key file holds one key per line, optionally after a name and a colon:
+//
+//   # comment
+//   alice: 3b0d0f9c6f2e4a9d8c1b
+//   alice: the-next-key-of-alice-while-she-rotates
+//   a-key-without-a-name-0123456789
+//
+// Lines with the same name are one tenant; a key without a name is a tenant of its own. A key is
+// 16 to 256 printable ASCII characters without blanks and colons. Only SHA-256 digests are kept.
+//
+// Immutable after construction: every const method may be called from any thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/result.h"
+
+namespace tessera::admission {
+
+class ApiKeys {
+ public:
+  /// No key file: everyone is TenantId{0}.
+  ApiKeys() = default;
+
+  /// Tenants are numbered from 1 in order of first appearance.
+  /// @errors  invalid_argument: names the line, never a key; also when there is no key at all
+  static Result<ApiKeys> parse(std::string_view text);
+
+  /// @errors  as parse(); not_found (the file cannot be read)
+  static Result<ApiKeys> load(const std::string& path);
+
+  /// No key is asked for.
+  bool open() const { return entries_.empty(); }
+  std::size_t size() const { return entries_.size(); }
+
+  /// Takes the same time for every key of the same length.
+  /// @param key  what the client presented; empty = nothing
+  /// @errors     unauthenticated
+  Result<TenantId> authenticate(std::string_view key) const;
+
+ private:
+  using Digest = std::array<std::uint8_t, 32>;
+  struct Entry {
+    Digest digest{};
+    TenantId tenant;
+  };
+  static Digest digest_of(std::string_view key);
+
+  std::vector<Entry> entries_;
+};
+
+}  // namespace tessera::admission

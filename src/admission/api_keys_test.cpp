@@ -1,0 +1,104 @@
+#include "admission/api_keys.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+
+namespace tessera::admission {
+namespace {
+
+constexpr const char* kAlice = "alice-key-0123456789";
+constexpr const char* kBob = "bob-key-0123456789ab";
+
+TEST(ApiKeys, WithoutAFileEveryoneIsTenantZero) {
+  const ApiKeys keys;
+
+  const Result<TenantId> tenant = keys.authenticate("");
+
+  ASSERT_TRUE(tenant);
+  EXPECT_EQ(tenant->value, 0U);
+}
+
+TEST(ApiKeys, KeysAreTenantsInOrderOfTheirFirstAppearance) {
+  const auto keys = ApiKeys::parse(std::string("# who may call\n\n") + kAlice + "\r\n  " + kBob);
+  ASSERT_TRUE(keys);
+
+  EXPECT_EQ(keys->size(), 2U);
+  EXPECT_EQ(keys->authenticate(kAlice)->value, 1U);
+  EXPECT_EQ(keys->authenticate(kBob)->value, 2U);
+}
+
+TEST(ApiKeys, LinesWithTheSameNameAreOneTenant) {
+  const auto keys = ApiKeys::parse(
+      "alice: first-key-of-alice\nbob: first-key-of-bobby\n"
+      "alice:second-key-of-alice\n");
+  ASSERT_TRUE(keys);
+
+  EXPECT_EQ(keys->authenticate("first-key-of-alice")->value, 1U);
+  EXPECT_EQ(keys->authenticate("first-key-of-bobby")->value, 2U);
+  EXPECT_EQ(keys->authenticate("second-key-of-alice")->value, 1U);
+}
+
+TEST(ApiKeys, AWrongAndAMissingKeyAreToldApart) {
+  const auto keys = ApiKeys::parse(kAlice);
+  ASSERT_TRUE(keys);
+
+  EXPECT_EQ(keys->authenticate("").error().reason, "missing_api_key");
+  EXPECT_EQ(keys->authenticate("alice-key-012345678").error().reason, "invalid_api_key");
+  EXPECT_EQ(keys->authenticate(std::string(kAlice) + "0").error().code,
+            ErrorCode::kUnauthenticated);
+}
+
+TEST(ApiKeys, ErrorsNameTheLineAndNeverTheKey) {
+  struct Case {
+    std::string text;
+    std::string expected;
+  };
+  const std::string good(kAlice);
+  const Case cases[] = {
+      {good + "\nshort", "line 2: a key has 16 to 256 characters, this one has 5"},
+      {"# x\n" + std::string(257, 'k'), "line 2: a key has 16"},
+      {good + "\n\nwith blank 0123456789", "line 3: a key has only printable"},
+      {": " + good, "line 1: a name has"},
+      {"a b: " + good, "line 1: a name has"},
+      {"n: " + good + ":x", "line 1: a key has only printable"},
+      {good + "\nbob: " + good, "line 2: the same key stands in line 1"},
+      {"# only a comment\n", "holds no key"},
+      {"", "holds no key"},
+  };
+  for (const Case& c : cases) {
+    const auto keys = ApiKeys::parse(c.text);
+
+    ASSERT_FALSE(keys) << c.expected;
+    EXPECT_NE(keys.error().message.find(c.expected), std::string::npos) << keys.error().message;
+    EXPECT_EQ(keys.error().message.find(good), std::string::npos);
+    EXPECT_EQ(keys.error().reason, "invalid_key_file");
+  }
+}
+
+TEST(ApiKeys, RefusesMoreThanItsMaximum) {
+  std::string text;
+  for (int i = 0; i < 4097; ++i) text += "key-number-0123456789-" + std::to_string(i) + "\n";
+
+  const auto keys = ApiKeys::parse(text);
+
+  ASSERT_FALSE(keys);
+  EXPECT_NE(keys.error().message.find("line 4097: more than 4096 keys"), std::string::npos);
+}
+
+TEST(ApiKeys, LoadsAFileAndSaysWhenItCannot) {
+  const std::string path = testing::TempDir() + "tessera_api_keys_test";
+  std::ofstream(path) << "alice: " << kAlice << "\n";
+
+  const auto loaded = ApiKeys::load(path);
+  const auto missing = ApiKeys::load(path + ".missing");
+  std::remove(path.c_str());
+
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(loaded->authenticate(kAlice)->value, 1U);
+  EXPECT_EQ(missing.error().reason, "key_file_not_readable");
+}
+
+}  // namespace
+}  // namespace tessera::admission
