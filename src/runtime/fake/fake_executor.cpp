@@ -1,0 +1,212 @@
+#include "runtime/fake/fake_executor.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tessera::runtime::fake {
+
+FakeExecutor::FakeExecutor(const FakeOptions& options, std::shared_ptr<const Model> model,
+                           std::shared_ptr<FakeControl> control)
+    : model_(std::move(model)),
+      control_(std::move(control)),
+      n_kv_cells_(options.n_kv_cells > 0 ? options.n_kv_cells : options.context_length * 2),
+      n_rows_max_(options.n_rows_max),
+      sequences_(static_cast<std::size_t>(options.n_sequences_max)) {}
+
+DecodeStatus FakeExecutor::decode_tokens(std::span<const TokenRow> rows) {
+  check_thread();
+  const auto planned = planned_status(Call::kDecodeTokens);
+  logits_.clear();
+  if (rows.empty() || rows.size() > static_cast<std::size_t>(n_rows_max_)) {
+    refuse("decode_tokens: " + std::to_string(rows.size()) + " rows, between 1 and " +
+           std::to_string(n_rows_max_) + " fit");
+    return DecodeStatus::kInvalidBatch;
+  }
+  // On a copy, so that an invalid batch computes nothing.
+  std::vector<SequenceState> after = sequences_;
+  std::vector<std::vector<float>> scores(rows.size());
+  const bool half = planned == DecodeStatus::kAborted || planned == DecodeStatus::kFatal;
+  const std::size_t n_taken = half ? rows.size() / 2 : rows.size();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!is_known(rows[i].sequence)) return DecodeStatus::kInvalidBatch;
+    SequenceState& state = after[static_cast<std::size_t>(rows[i].sequence.value)];
+    if (!is_valid(rows[i], state)) return DecodeStatus::kInvalidBatch;
+    take(rows[i], state);
+    if (rows[i].wants_logits) {
+      scores[i].resize(static_cast<std::size_t>(kVocabularySize));
+      state.transcript.write_logits(scores[i]);
+    }
+  }
+  if (planned == DecodeStatus::kNoKvSlot || planned == DecodeStatus::kInvalidBatch) return *planned;
+  if (n_kv_cells_used() + static_cast<int>(rows.size()) > n_kv_cells_) {
+    return DecodeStatus::kNoKvSlot;
+  }
+  if (!half) {
+    sequences_ = std::move(after);
+    logits_ = std::move(scores);
+    return DecodeStatus::kOk;
+  }
+  for (const TokenRow& row : rows.first(n_taken)) take(row, state_of(row.sequence));
+  return *planned;
+}
+
+DecodeStatus FakeExecutor::decode_visual(std::span<const VisualRows> slices) {
+  check_thread();
+  const auto planned = planned_status(Call::kDecodeVisual);
+  logits_.clear();
+  std::vector<SequenceState> after = sequences_;
+  int n_rows = 0;
+  for (const VisualRows& slice : slices) {
+    if (!is_known(slice.sequence)) return DecodeStatus::kInvalidBatch;
+    SequenceState& state = after[static_cast<std::size_t>(slice.sequence.value)];
+    if (!is_valid(slice, slices.size(), state)) return DecodeStatus::kInvalidBatch;
+    take(slice, slice.n_rows, state);
+    n_rows += slice.n_rows;
+  }
+  if (n_rows < 1 || n_rows > n_rows_max_) {
+    refuse("decode_visual: " + std::to_string(n_rows) + " rows, between 1 and " +
+           std::to_string(n_rows_max_) + " fit");
+    return DecodeStatus::kInvalidBatch;
+  }
+  if (planned == DecodeStatus::kNoKvSlot || planned == DecodeStatus::kInvalidBatch) return *planned;
+  if (n_kv_cells_used() + n_rows > n_kv_cells_) return DecodeStatus::kNoKvSlot;
+  if (!planned) {
+    sequences_ = std::move(after);
+    return DecodeStatus::kOk;
+  }
+  for (const VisualRows& slice : slices) take(slice, slice.n_rows / 2, state_of(slice.sequence));
+  return *planned;
+}
+
+std::span<const float> FakeExecutor::logits(int row) const {
+  check_thread();
+  const auto index = static_cast<std::size_t>(row);
+  if (row < 0 || index >= logits_.size() || logits_[index].empty()) {
+    refuse("logits: row " + std::to_string(row) + " of the last call did not want them");
+    static const std::vector<float> kZeros(static_cast<std::size_t>(kVocabularySize), 0.F);
+    return kZeros;
+  }
+  return logits_[index];
+}
+
+void FakeExecutor::remove(SequenceId sequence) {
+  check_thread();
+  if (is_known(sequence)) state_of(sequence) = SequenceState{};
+}
+
+int FakeExecutor::n_kv_cells_used() const {
+  check_thread();
+  int n_used = 0;
+  for (const SequenceState& state : sequences_) n_used += state.n_cells;
+  return n_used;
+}
+
+void FakeExecutor::check_thread() const {
+  if (thread_.value_or(std::this_thread::get_id()) != std::this_thread::get_id()) {
+    refuse("executor: called from two threads");
+  }
+  thread_ = std::this_thread::get_id();
+}
+
+bool FakeExecutor::refuse(const std::string& message) const {
+  control_->violation(message);
+  return false;
+}
+
+bool FakeExecutor::is_known(SequenceId sequence) const {
+  if (sequence.value >= 0 && sequence.value < n_sequences_max()) return true;
+  return refuse("sequence " + std::to_string(sequence.value) + " of " +
+                std::to_string(n_sequences_max()));
+}
+
+bool FakeExecutor::is_valid(const TokenRow& row, const SequenceState& state) const {
+  if (row.token < 0 || row.token >= kVocabularySize) return refuse("decode_tokens: unknown token");
+  if (state.unfinished != nullptr) return refuse("decode_tokens: text inside a visual segment");
+  if (row.position != state.next_position) {
+    return refuse("decode_tokens: position " + std::to_string(row.position) + " after " +
+                  std::to_string(state.next_position - 1));
+  }
+  return true;
+}
+
+bool FakeExecutor::is_valid(const VisualRows& slice, std::size_t n_slices,
+                            const SequenceState& state) const {
+  const ModelInfo& info = model_->info();
+  const Embedding* embedding = slice.embedding;
+  if (embedding == nullptr || embedding->row_width != info.embedding_row_width ||
+      embedding->rows.size() != static_cast<std::size_t>(embedding->n_tokens) *
+                                    static_cast<std::size_t>(embedding->row_width)) {
+    return refuse("decode_visual: an embedding of another shape");
+  }
+  if (slice.n_rows < 1 || slice.first_row < 0 ||
+      slice.first_row + slice.n_rows > embedding->n_tokens ||
+      slice.positions.size() != static_cast<std::size_t>(slice.n_rows)) {
+    return refuse("decode_visual: rows outside of the embedding");
+  }
+  if (slice.non_causal && (n_slices != 1 || slice.n_rows != embedding->n_tokens)) {
+    return refuse("decode_visual: a non-causal slice must be alone and whole");
+  }
+  const bool continues = state.unfinished != nullptr;
+  if (continues ? (state.unfinished != embedding || slice.first_row != state.next_row)
+                : slice.first_row != 0) {
+    return refuse("decode_visual: rows do not continue");
+  }
+  const Position base = continues && info.uses_mrope ? state.segment_position : state.next_position;
+  for (int i = 0; i < slice.n_rows; ++i) {
+    const VisualPosition& position = slice.positions[static_cast<std::size_t>(i)];
+    const bool fits = info.uses_mrope
+                          ? position[0] == base && position[1] >= base && position[2] >= base
+                          : position[0] == base + i;
+    if (!fits) return refuse("decode_visual: positions do not continue");
+  }
+  return true;
+}
+
+void FakeExecutor::take(const TokenRow& row, SequenceState& state) {
+  ++state.n_cells;
+  state.next_position = row.position + 1;
+  state.transcript.take_token(row.token, row.position);
+}
+
+void FakeExecutor::take(const VisualRows& slice, int n_rows, SequenceState& state) {
+  const Embedding& embedding = *slice.embedding;
+  if (slice.first_row == 0) state.segment_position = state.next_position;
+  for (int i = 0; i < n_rows; ++i) {
+    const VisualPosition& position = slice.positions[static_cast<std::size_t>(i)];
+    const auto width = static_cast<std::size_t>(embedding.row_width);
+    const auto row = static_cast<std::size_t>(slice.first_row + i);
+    state.transcript.take_row(std::span(embedding.rows).subspan(row * width, width), position);
+    ++state.n_cells;
+    state.next_position =
+        std::max(state.next_position, *std::max_element(position.begin(), position.end()) + 1);
+  }
+  state.next_row = slice.first_row + n_rows;
+  state.unfinished = state.next_row < embedding.n_tokens ? slice.embedding : nullptr;
+}
+
+FakeExecutor::SequenceState& FakeExecutor::state_of(SequenceId sequence) {
+  return sequences_[static_cast<std::size_t>(sequence.value)];
+}
+
+std::optional<DecodeStatus> FakeExecutor::planned_status(Call call) {
+  const auto effect = control_->count(call);
+  if (!effect) return std::nullopt;
+  switch (*effect) {
+    case Effect::kNoKvSlot:
+      return DecodeStatus::kNoKvSlot;
+    case Effect::kAborted:
+      return DecodeStatus::kAborted;
+    case Effect::kInvalidBatch:
+      return DecodeStatus::kInvalidBatch;
+    case Effect::kSlow:
+      control_->hold({});
+      return std::nullopt;
+    case Effect::kError:
+    case Effect::kCancelled:
+    case Effect::kFatal:
+      return DecodeStatus::kFatal;
+  }
+  return DecodeStatus::kFatal;
+}
+
+}  // namespace tessera::runtime::fake

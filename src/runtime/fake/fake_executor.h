@@ -1,0 +1,65 @@
+// The fake's Executor: keeps KV cells, computes transcripts, and checks every call against the
+// contract of runtime.h.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/fake/fake_runtime.h"
+#include "runtime/fake/fake_transcript.h"
+
+namespace tessera::runtime::fake {
+
+/// @thread engine thread only; reports use from another. The n_…max() and n_kv_cells() methods are
+///         constants and may be called from anywhere.
+class FakeExecutor final : public Executor {
+ public:
+  FakeExecutor(const FakeOptions& options, std::shared_ptr<const Model> model,
+               std::shared_ptr<FakeControl> control);
+
+  int n_sequences_max() const override { return static_cast<int>(sequences_.size()); }
+  int n_kv_cells() const override { return n_kv_cells_; }
+  int n_rows_max() const override { return n_rows_max_; }
+  DecodeStatus decode_tokens(std::span<const TokenRow> rows) override;
+  DecodeStatus decode_visual(std::span<const VisualRows> slices) override;
+  std::span<const float> logits(int row) const override;
+  void remove(SequenceId sequence) override;
+  int n_kv_cells_used() const override;
+
+ private:
+  /// What the KV cache holds of one sequence.
+  struct SequenceState {
+    int n_cells = 0;
+    Position next_position = 0;
+    const Embedding* unfinished = nullptr;  // a visual segment of which rows are missing
+    int next_row = 0;                       // of it
+    Position segment_position = 0;          // where it began
+    Transcript transcript;
+  };
+
+  void check_thread() const;
+  /// Reports the violation. @return false
+  bool refuse(const std::string& message) const;
+  bool is_known(SequenceId sequence) const;
+  bool is_valid(const TokenRow& row, const SequenceState& state) const;
+  bool is_valid(const VisualRows& slice, std::size_t n_slices, const SequenceState& state) const;
+  static void take(const TokenRow& row, SequenceState& state);
+  static void take(const VisualRows& slice, int n_rows, SequenceState& state);
+  SequenceState& state_of(SequenceId sequence);
+  /// What the fault plan says; unset = carry on.
+  std::optional<DecodeStatus> planned_status(Call call);
+
+  const std::shared_ptr<const Model> model_;
+  const std::shared_ptr<FakeControl> control_;
+  const int n_kv_cells_;
+  const int n_rows_max_;
+  mutable std::optional<std::thread::id> thread_;  // the first that called
+  std::vector<SequenceState> sequences_;           // [n_sequences_max]
+  std::vector<std::vector<float>> logits_;         // by row of the last call; empty = not wanted
+};
+
+}  // namespace tessera::runtime::fake
