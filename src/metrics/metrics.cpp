@@ -33,7 +33,6 @@ class ReasonSet {
     if (!is_reason(reason)) return "other";
     if (!seen_.contains(reason)) {
       if (seen_.size() >= kReasonsMax) return "other";
-
       seen_.insert(reason);
     }
     return reason;

@@ -1,0 +1,250 @@
+#include "cli/setting_table.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <limits>
+#include <numeric>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+namespace tessera::cli {
+namespace {
+
+using enum SettingGroup;
+
+constexpr std::int64_t kIntMax = std::numeric_limits<int>::max();
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+constexpr std::int64_t kDayMs = 86'400'000;
+
+// libllama's own ceiling for sequences of one context.
+constexpr std::int64_t kSequencesMax = 256;
+
+// A token per cell; the bound keeps products with row sizes inside 64 bits.
+constexpr std::int64_t kTokensMax = std::int64_t{1} << 24;
+
+// More threads than this is a typing error.
+constexpr std::int64_t kThreadsMax = 1024;
+
+// clang-format off: one setting a block, in the order of the documents.
+constexpr std::array kTable = std::to_array<SettingDefinition>({
+    {"model", kModel, [](Settings& s) -> SettingField { return &s.model_path; }, {}, "",
+     "the bundled model", "GGUF file of the language model", ""},
+    {"mmproj", kModel, [](Settings& s) -> SettingField { return &s.mmproj_path; }, {}, "",
+     "the bundled one; none with another model",
+     "GGUF file of the vision tower and projector; empty = text only", ""},
+    {"model_name", kModel, [](Settings& s) -> SettingField { return &s.model_name; }, {}, "",
+     "what the model file says", "name of the model in answers and in /v1/models", ""},
+    {"context_length", kModel, [](Settings& s) -> SettingField { return &s.context_length; },
+     {0, kTokensMax}, "tokens", "what the model was trained for", "longest sequence; 0 = default",
+     ""},
+    {"threads", kModel, [](Settings& s) -> SettingField { return &s.n_threads; }, {0, kThreadsMax},
+     "threads", "every core the process may use",
+     "compute threads, encoder and language model together; 0 = default", ""},
+
+    {"media_threads", kMedia, [](Settings& s) -> SettingField { return &s.n_media_threads; },
+     {1, 64}, "threads", "", "images decoded at once, each in its own process",
+     "decoding is short beside encoding"},
+    {"media_worker", kMedia, [](Settings& s) -> SettingField { return &s.media_worker_path; }, {},
+     "", "tessera-media-worker beside the program", "program that decodes images", ""},
+
+    {"sequences", kEngine, [](Settings& s) -> SettingField { return &s.n_sequences; },
+     {1, kSequencesMax}, "sequences", "", "answers generated at once",
+     "more share the same memory bandwidth for little gain on a CPU"},
+    {"kv_cells", kEngine, [](Settings& s) -> SettingField { return &s.n_kv_cells; },
+     {0, kTokensMax}, "tokens", "two full contexts",
+     "KV cells shared by all sequences; 0 = default", ""},
+    {"step_token_rows", kEngine, [](Settings& s) -> SettingField { return &s.step_token_rows; },
+     {1, 65'536}, "rows", "", "text rows of one engine step",
+     "bounds how long a prefill slice holds up other answers"},
+    {"step_visual_rows", kEngine, [](Settings& s) -> SettingField { return &s.step_visual_rows; },
+     {1, 65'536}, "rows", "", "visual rows of one engine step",
+     "bounds how long an image holds up other answers"},
+
+    {"host", kServer, [](Settings& s) -> SettingField { return &s.host; }, {}, "", "",
+     "address to listen on", "reachable from this machine only, until somebody decides otherwise"},
+    {"port", kServer, [](Settings& s) -> SettingField { return &s.port; }, {0, 65'535}, "", "",
+     "port to listen on; 0 = any free one", ""},
+    {"http_threads", kServer, [](Settings& s) -> SettingField { return &s.n_http_threads; },
+     {1, 64}, "threads", "", "threads that read requests and write answers",
+     "they wait for sockets and for the engine most of the time"},
+    {"api_key_file", kServer, [](Settings& s) -> SettingField { return &s.api_key_file; }, {}, "",
+     "no key is asked for", "file with the API keys", ""},
+    {"log_level", kServer, [](Settings& s) -> SettingField { return &s.log_level; }, {}, "", "",
+     "error, warning, info or debug", ""},
+
+    {"limits.body_bytes_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.limits.body_bytes_max; }, {1024, kGiB}, "", "",
+     "body of one HTTP request", "three large photos in base64, with room"},
+    {"limits.image_bytes_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.limits.image_bytes_max; }, {1024, kGiB}, "", "",
+     "one encoded image", "a 40 MP JPEG at high quality"},
+    {"limits.text_bytes_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.limits.text_bytes_max; }, {1024, kGiB}, "", "",
+     "JSON of one request, without its images",
+     "JSON without its media: far above any context length"},
+    {"limits.header_bytes_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.limits.header_bytes_max; },
+     {1024, std::int64_t{1} << 20}, "", "", "headers of one HTTP request",
+     "one long bearer token and a proxy's additions"},
+    {"limits.images_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.limits.images_max; }, {0, 1024}, "images", "",
+     "images of one request", ""},
+    {"limits.image_pixels_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.limits.image_pixels_max; }, {1, kIntMax}, "pixels",
+     "", "width times height of one image", "a 40 MP camera"},
+    {"limits.request_pixels_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.limits.request_pixels_max; },
+     {1, std::int64_t{1} << 36}, "pixels", "", "pixels of one request, over all images",
+     "three of those at once: 360 MB of RGB"},
+    {"limits.image_side_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.limits.image_side_max; }, {1, 65'535}, "pixels",
+     "", "longer side of an image", "no camera is longer; bounds row buffers"},
+    {"limits.image_aspect_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.limits.image_aspect_max; }, {1, 65'535}, "", "",
+     "longer side divided by shorter side", "longer strips break models' own preprocessing"},
+    {"limits.output_tokens_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.limits.output_tokens_max; }, {1, kTokensMax},
+     "tokens", "", "output of one choice, at most", ""},
+    {"limits.output_tokens_default", kLimits,
+     [](Settings& s) -> SettingField { return &s.limits.output_tokens_default; }, {1, kTokensMax},
+     "tokens", "", "output of one choice, unless the request says", ""},
+    {"limits.choices_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.limits.choices_max; }, {1, kSequencesMax},
+     "choices", "", "choices of one request (`n`)", ""},
+    {"limits.visual_tokens_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.limits.visual_tokens_max; }, {0, kTokensMax},
+     "tokens", "", "visual tokens of one request", ""},
+    {"limits.requests_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.limits.requests_max; }, {1, 65'536}, "requests",
+     "", "requests in flight; the next one gets 429", ""},
+    {"limits.connections_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.limits.connections_max; }, {1, 65'536},
+     "connections", "", "open sockets", ""},
+    {"limits.request_timeout", kLimits,
+     [](Settings& s) -> SettingField { return &s.limits.request_timeout; }, {100, kDayMs}, "", "",
+     "time of one request, arrival to last token", ""},
+});
+// clang-format on
+
+constexpr std::string_view kIntroduction = R"(# Configuration
+
+Each setting can be given in four places; the first that has it wins:
+
+1. a flag: `tessera serve --port 9000`
+2. an environment variable: `TESSERA_PORT=9000`
+3. a TOML file, named by `--config FILE` or `TESSERA_CONFIG`: `port = 9000`
+4. the default below
+
+An empty environment variable counts as unset. A key that the file should not have is an error, with
+its line. `tessera serve --print-config` prints every setting with the place it came from; the output
+is itself such a file. `ask` and `plan` take the flags of *Model* and *Media*, and read all settings
+from environment and file.
+
+Sizes are bytes, or a number with `KiB`, `MiB` or `GiB`; in the file, those are strings. Durations
+need a unit: `ms`, `s`, `min` or `h`.
+
+This page is printed from `src/cli/setting_table.cpp` and compared with it by a test;
+`TESSERA_UPDATE_DOCS=1` rewrites it.
+)";
+
+/// Letters inserted, removed, replaced, or swapped with their neighbour.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before_last;
+  std::vector<std::size_t> last(b.size() + 1);
+  std::iota(last.begin(), last.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::vector<std::size_t> row(b.size() + 1, i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({replaced, last[j] + 1, row[j - 1] + 1});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        row[j] = std::min(row[j], before_last[j - 2] + 1);
+      }
+    }
+    before_last = std::exchange(last, std::move(row));
+  }
+  return last.back();
+}
+
+}  // namespace
+
+std::span<const SettingDefinition> setting_table() {
+  return kTable;
+}
+
+std::string_view group_title(SettingGroup group) {
+  switch (group) {
+    case kModel:
+      return "Model";
+    case kMedia:
+      return "Media";
+    case kEngine:
+      return "Engine";
+    case kServer:
+      return "Server";
+    case kLimits:
+      return "Limits";
+  }
+  return "";
+}
+
+std::string flag_name(const SettingDefinition& setting) {
+  std::string name = "--" + std::string(setting.key);
+  std::ranges::replace_if(name, [](char c) { return c == '_' || c == '.'; }, '-');
+  return name;
+}
+
+std::string variable_name(const SettingDefinition& setting) {
+  std::string name = "TESSERA_";
+  for (const char c : setting.key) {
+    name += c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return name;
+}
+
+std::string default_text(const SettingDefinition& setting) {
+  if (!setting.default_text.empty()) return std::string(setting.default_text);
+  Settings defaults;
+  std::string text = toml_value(setting.field(defaults));
+  std::erase(text, '"');
+  if (!setting.unit.empty()) text += " " + std::string(setting.unit);
+  return text;
+}
+
+std::optional<std::string> closest_name(std::string_view name, std::span<const std::string> names) {
+  // One letter in three may be wrong; beyond that a suggestion is a guess.
+  std::size_t best_distance = std::max<std::size_t>(name.size() / 3, 1) + 1;
+  std::optional<std::string> best;
+  for (const std::string& candidate : names) {
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance >= best_distance) continue;
+    best_distance = distance;
+    best = candidate;
+  }
+  return best;
+}
+
+std::string configuration_markdown() {
+  std::ostringstream out;
+  out << kIntroduction;
+  std::optional<SettingGroup> group;
+  for (const SettingDefinition& setting : setting_table()) {
+    if (group != setting.group) {
+      group = setting.group;
+      out << "\n## " << group_title(*group) << "\n\n";
+      if (group == kLimits) {
+        out << "Ceilings for what others send. A request may lower them, never raise them.\n\n";
+      }
+      out << "| in the file | flag | environment | default | meaning |\n|---|---|---|---|---|\n";
+    }
+    out << "| `" << setting.key << "` | `" << flag_name(setting) << "` | `"
+        << variable_name(setting) << "` | " << default_text(setting) << " | " << setting.help;
+    if (!setting.reason.empty()) out << ". *Why: " << setting.reason << ".*";
+    out << " |\n";
+  }
+  return out.str();
+}
+
+}  // namespace tessera::cli
