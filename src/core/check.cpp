@@ -22,6 +22,8 @@ void report_bug(const char* text, const char* file, int line) {
 #endif
 }
 
-std::uint64_t bug_count() { return n_bugs.load(std::memory_order_relaxed); }
+std::uint64_t bug_count() {
+  return n_bugs.load(std::memory_order_relaxed);
+}
 
 }  // namespace tessera

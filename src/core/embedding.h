@@ -8,7 +8,7 @@ namespace tessera {
 /// Visual tokens of one tile, after the projector. Immutable once shared.
 struct Embedding {
   int n_tokens = 0;
-  int row_width = 0;         // floats a row: the language model's input width (with deepstack levels)
+  int row_width = 0;  // floats a row: the language model's input width (with deepstack levels)
   std::vector<float> rows;  // [n_tokens][row_width] f32
 };
 

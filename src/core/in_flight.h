@@ -51,7 +51,7 @@ class InFlight {
 
   // Filled by the stages, in this order.
   Prompt prompt;
-  std::vector<std::unique_ptr<PreparedTile>> tiles;           // one per VisualSegment, in order
+  std::vector<std::unique_ptr<PreparedTile>> tiles;          // one per VisualSegment, in order
   std::vector<std::shared_ptr<const Embedding>> embeddings;  // one per VisualSegment, in order
 
  private:

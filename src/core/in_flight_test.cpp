@@ -9,7 +9,8 @@ namespace {
 
 std::unique_ptr<InFlight> make(const std::shared_ptr<TokenStream>& stream, std::stop_token stop) {
   return std::make_unique<InFlight>(RequestId{1}, TenantId{0}, Request{}, Trace(TimePoint{}),
-                                    TimePoint{} + std::chrono::seconds(10), std::move(stop), stream);
+                                    TimePoint{} + std::chrono::seconds(10), std::move(stop),
+                                    stream);
 }
 
 TEST(InFlight, EndSendsTheTerminalEventWithTheTrace) {
@@ -44,7 +45,9 @@ TEST(InFlight, ShouldStopNamesCancellationAndDeadline) {
 
 TEST(StreamReader, GoingAwayCancelsTheRequest) {
   std::stop_source stop;
-  { const StreamReader reader(std::make_shared<TokenStream>(stop)); }
+  {
+    const StreamReader reader(std::make_shared<TokenStream>(stop));
+  }
 
   EXPECT_TRUE(stop.stop_requested());
 }

@@ -12,17 +12,17 @@ inline constexpr std::size_t kMiB = std::size_t{1} << 20U;
 
 struct Limits {
   // --- bytes ---
-  std::size_t body_bytes_max = 64 * kMiB;   // three large photos in base64, with room
-  std::size_t image_bytes_max = 20 * kMiB;  // a 40 MP JPEG at high quality
-  std::size_t text_bytes_max = 4 * kMiB;    // JSON without its media: far above any context length
+  std::size_t body_bytes_max = 64 * kMiB;    // three large photos in base64, with room
+  std::size_t image_bytes_max = 20 * kMiB;   // a 40 MP JPEG at high quality
+  std::size_t text_bytes_max = 4 * kMiB;     // JSON without its media: far above any context length
   std::size_t header_bytes_max = 16 * 1024;  // one long bearer token and a proxy's additions
 
   // --- images ---
-  int images_max = 16;                       // per request
+  int images_max = 16;                            // per request
   std::int64_t image_pixels_max = 40'000'000;     // a 40 MP camera
   std::int64_t request_pixels_max = 120'000'000;  // three of those at once: 360 MB of RGB
-  int image_side_max = 16'384;               // no camera is longer; bounds row buffers
-  int image_aspect_max = 200;                // longer strips break models' own preprocessing
+  int image_side_max = 16'384;                    // no camera is longer; bounds row buffers
+  int image_aspect_max = 200;                     // longer strips break models' own preprocessing
 
   // --- tokens ---
   int output_tokens_max = 4096;      // per choice

@@ -48,7 +48,8 @@ class CondVar {
  public:
   /// Returns on a notification, a spurious wake-up, or a stop request.
   /// @return false when stop was requested
-  bool wait(Mutex& mutex, const std::stop_token& stop) TSR_REQUIRES(mutex) TSR_NO_THREAD_SAFETY_ANALYSIS {
+  bool wait(Mutex& mutex, const std::stop_token& stop)
+      TSR_REQUIRES(mutex) TSR_NO_THREAD_SAFETY_ANALYSIS {
     // The predicate form is what makes a stop request wake the wait; "true on second look" turns
     // it into a single wait.
     bool woken = false;

@@ -16,8 +16,10 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor)
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(Error error)
+      : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   bool has_value() const { return state_.index() == 0; }
   explicit operator bool() const { return has_value(); }
@@ -84,10 +86,10 @@ class [[nodiscard]] Result<void> {
 #define TSR_CONCAT(a, b) TSR_CONCAT_INNER(a, b)
 
 /// Returns the error of `expression` (a Result) from the enclosing function, if it holds one.
-#define TSR_RETURN_IF_ERROR(expression)                     \
-  do {                                                      \
-    auto tsr_result = (expression);                         \
-    if (!tsr_result) return std::move(tsr_result).error();  \
+#define TSR_RETURN_IF_ERROR(expression)                    \
+  do {                                                     \
+    auto tsr_result = (expression);                        \
+    if (!tsr_result) return std::move(tsr_result).error(); \
   } while (false)
 
 #define TSR_ASSIGN_OR_RETURN_INNER(name, target, expression) \

@@ -24,8 +24,8 @@ struct TokenLogprob {
 struct TokenDelta {
   int choice = 0;
   TokenId token = 0;
-  std::string piece;                      // bytes; may be empty or a part of a UTF-8 character
-  std::optional<float> logprob;           // when the request asked
+  std::string piece;                       // bytes; may be empty or a part of a UTF-8 character
+  std::optional<float> logprob;            // when the request asked
   std::vector<TokenLogprob> top_logprobs;  // best first, when the request asked
 };
 

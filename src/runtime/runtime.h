@@ -31,7 +31,7 @@ namespace tessera::runtime {
 /// Shapes of the language model, for cost estimates. 0 = the model file does not say.
 struct LanguageShape {
   int n_layers = 0;
-  int width = 0;       // n_embd
+  int width = 0;  // n_embd
   int n_heads = 0;
   int n_kv_heads = 0;
   int head_dim = 0;
@@ -49,7 +49,7 @@ struct VisionShape {
 };
 
 struct ModelInfo {
-  std::string name;  // what /v1/models and answers say
+  std::string name;        // what /v1/models and answers say
   int context_length = 0;  // tokens per sequence, as loaded
   int n_vocabulary = 0;
   int embedding_row_width = 0;  // floats of one visual token as the language model takes it
@@ -218,8 +218,8 @@ struct LoadOptions {
   std::string mmproj_path;  // empty = text only
   int context_length = 0;   // per sequence; 0 = what the model was trained for
   int n_sequences_max = 16;
-  int n_kv_cells = 0;       // shared; 0 = context_length × 2
-  int n_threads = 0;        // for encode and language model together; 0 = every core we may use
+  int n_kv_cells = 0;  // shared; 0 = context_length × 2
+  int n_threads = 0;   // for encode and language model together; 0 = every core we may use
 };
 
 struct LoadedModel {

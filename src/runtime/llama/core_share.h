@@ -1,0 +1,63 @@
+// Which cores compute what. The encoder and the language model each have ggml thread pools of
+// ours, pinned and without polling. Alone, each uses every core; while both work, they split the
+// cores, because two pools on one core stall each other in ggml's spinning barriers.
+//
+//   cores      0 1 2 3 …  n−1
+//   language   → from the low end; its own thread is pinned to core 0
+//   encoder                ← from the high end; its own thread is pinned to core n−1
+//
+// The split is looked at before each model call and between the node groups of an encode, so a
+// change takes effect within milliseconds.
+#pragma once
+
+#include <atomic>
+#include <span>
+#include <vector>
+
+#include "core/result.h"
+#include "runtime/llama/handles.h"
+
+struct ggml_backend_device;
+
+namespace tessera::runtime::llama {
+
+/// @thread construct anywhere; each method says whose it is
+class CoreShare {
+ public:
+  /// @param n_threads  0 = every core this process may use
+  explicit CoreShare(int n_threads);
+
+  int n_cores() const { return static_cast<int>(cores_.size()); }
+
+  // --- engine thread ---
+  ggml_threadpool* language_pool() const { return language_pool_.handle.get(); }
+  /// Pins the calling thread to the low end; once, by the engine thread itself.
+  void pin_language_thread() const;
+  /// Marks the language model as working and says on how many threads.
+  int begin_language();
+  void end_language() { language_works_.store(false, std::memory_order_release); }
+
+  // --- encode thread ---
+  void pin_encode_thread() const;
+  void begin_encode() { encode_works_.store(true, std::memory_order_release); }
+  void end_encode() { encode_works_.store(false, std::memory_order_release); }
+  /// Gives `backend` the pool that the present split allows. Between graphs only.
+  void assign_encode_pool(ggml_backend_t backend);
+
+ private:
+  struct Pool {
+    ThreadPoolHandle handle;
+    int n_threads = 0;  // workers, and the thread that asks for a graph
+  };
+  static Pool make_pool(std::span<const int> worker_cores);
+
+  std::vector<int> cores_;  // ids of the cores we may use, ascending
+  int n_language_share_;    // of the cores, while both work
+  Pool language_pool_;
+  Pool encode_pool_all_;
+  Pool encode_pool_share_;
+  std::atomic<bool> language_works_{false};
+  std::atomic<bool> encode_works_{false};
+};
+
+}  // namespace tessera::runtime::llama

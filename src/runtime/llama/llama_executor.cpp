@@ -1,0 +1,160 @@
+#include "runtime/llama/llama_executor.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+
+namespace tessera::runtime::llama {
+namespace {
+
+DecodeStatus to_status(int code) {
+  if (code == 0) return DecodeStatus::kOk;
+  if (code == 1) return DecodeStatus::kNoKvSlot;
+  if (code == 2) return DecodeStatus::kAborted;
+  return code == -1 ? DecodeStatus::kInvalidBatch : DecodeStatus::kFatal;
+}
+
+}  // namespace
+
+LlamaExecutor::LlamaExecutor(std::shared_ptr<LlamaModel> model, int n_sequences_max, int n_kv_cells)
+    : model_(std::move(model)),
+      n_sequences_max_(n_sequences_max),
+      n_kv_cells_(n_kv_cells),
+      cells_of_sequence_(static_cast<std::size_t>(n_sequences_max)) {}
+
+Result<std::unique_ptr<Executor>> LlamaExecutor::make(std::shared_ptr<LlamaModel> model,
+                                                      const LoadOptions& options) {
+  const int n_sequences =
+      std::clamp(options.n_sequences_max, 1, static_cast<int>(llama_max_parallel_sequences()));
+  const int n_cells =
+      options.n_kv_cells > 0 ? options.n_kv_cells : model->info().context_length * 2;
+  std::unique_ptr<LlamaExecutor> self(new LlamaExecutor(std::move(model), n_sequences, n_cells));
+
+  llama_context_params params = llama_context_default_params();
+  params.n_ctx = static_cast<std::uint32_t>(n_cells);
+  params.n_batch = static_cast<std::uint32_t>(self->n_rows_max());
+  params.n_ubatch = params.n_batch;
+  // The true maximum: a sequence id beyond it is accepted in a unified cache and then cannot be
+  // saved or restored.
+  params.n_seq_max = static_cast<std::uint32_t>(n_sequences);
+  params.kv_unified = true;
+  params.n_threads = self->model_->cores().n_cores();
+  params.n_threads_batch = params.n_threads;
+  params.no_perf = true;
+  self->context_.reset(llama_init_from_model(self->model_->native(), params));
+  if (self->context_ == nullptr) {
+    return make_error(ErrorCode::kResourceExhausted, "kv_cache_too_large",
+                      "a KV cache of " + std::to_string(n_cells) + " cells cannot be made");
+  }
+  ggml_threadpool* pool = self->model_->cores().language_pool();
+  llama_attach_threadpool(self->context_.get(), pool, pool);
+  return std::unique_ptr<Executor>(std::move(self));
+}
+
+void LlamaExecutor::reserve_rows(std::size_t n_rows) {
+  n_sequence_ids_.assign(n_rows, 1);
+  sequence_ids_.resize(n_rows);
+  sequence_id_pointers_.resize(n_rows);
+  for (std::size_t i = 0; i < n_rows; ++i) sequence_id_pointers_[i] = &sequence_ids_[i];
+  wants_logits_.assign(n_rows, 0);
+}
+
+DecodeStatus LlamaExecutor::run(llama_batch batch) {
+  if (!pinned_) {
+    model_->cores().pin_language_thread();
+    pinned_ = true;
+  }
+  const int n_threads = model_->cores().begin_language();
+  llama_set_n_threads(context_.get(), n_threads, n_threads);
+  const DecodeStatus status = to_status(llama_decode(context_.get(), batch));
+  // The call returns before the last node is computed on asynchronous backends; its time belongs
+  // to this call.
+  llama_synchronize(context_.get());
+  model_->cores().end_language();
+  if (status == DecodeStatus::kOk) {
+    for (std::int32_t i = 0; i < batch.n_tokens; ++i) {
+      ++cells_of_sequence_[static_cast<std::size_t>(batch.seq_id[i][0])];
+    }
+    n_kv_cells_used_ += batch.n_tokens;
+  }
+  return status;
+}
+
+DecodeStatus LlamaExecutor::decode_tokens(std::span<const TokenRow> rows) {
+  TSR_CHECK(!rows.empty() && rows.size() <= static_cast<std::size_t>(n_rows_max()));
+  reserve_rows(rows.size());
+  tokens_.resize(rows.size());
+  positions_.resize(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    TSR_CHECK(rows[i].sequence.value >= 0 && rows[i].sequence.value < n_sequences_max_);
+    tokens_[i] = rows[i].token;
+    positions_[i] = rows[i].position;
+    sequence_ids_[i] = rows[i].sequence.value;
+    wants_logits_[i] = rows[i].wants_logits ? 1 : 0;
+  }
+  llama_batch batch{};
+  batch.n_tokens = static_cast<std::int32_t>(rows.size());
+  batch.token = tokens_.data();
+  batch.pos = positions_.data();
+  batch.n_seq_id = n_sequence_ids_.data();
+  batch.seq_id = sequence_id_pointers_.data();
+  batch.logits = wants_logits_.data();
+  return run(batch);
+}
+
+DecodeStatus LlamaExecutor::decode_visual(std::span<const VisualRows> slices) {
+  std::size_t n_rows = 0;
+  bool non_causal = false;
+  for (const VisualRows& slice : slices) {
+    n_rows += static_cast<std::size_t>(slice.n_rows);
+    non_causal = non_causal || slice.non_causal;
+  }
+  TSR_CHECK(n_rows > 0 && n_rows <= static_cast<std::size_t>(n_rows_max()));
+  TSR_CHECK(!non_causal || slices.size() == 1);
+
+  const auto width = static_cast<std::size_t>(model_->info().embedding_row_width);
+  const std::size_t n_axes = model_->info().uses_mrope ? 4 : 1;
+  reserve_rows(n_rows);
+  embeddings_.resize(n_rows * width);
+  positions_.resize(n_rows * n_axes);
+  std::size_t row = 0;
+  for (const VisualRows& slice : slices) {
+    TSR_CHECK(slice.sequence.value >= 0 && slice.sequence.value < n_sequences_max_);
+    const auto n = static_cast<std::size_t>(slice.n_rows);
+    const auto* source =
+        slice.embedding->rows.data() + static_cast<std::size_t>(slice.first_row) * width;
+    std::copy_n(source, n * width, embeddings_.data() + row * width);
+    for (std::size_t i = 0; i < n; ++i, ++row) {
+      sequence_ids_[row] = slice.sequence.value;
+      for (std::size_t axis = 0; axis < n_axes; ++axis) {
+        positions_[axis * n_rows + row] = slice.positions[i][axis];
+      }
+    }
+  }
+  llama_batch batch{};
+  batch.n_tokens = static_cast<std::int32_t>(n_rows);
+  batch.embd = embeddings_.data();
+  batch.pos = positions_.data();
+  batch.n_seq_id = n_sequence_ids_.data();
+  batch.seq_id = sequence_id_pointers_.data();
+  batch.logits = wants_logits_.data();
+  if (non_causal) llama_set_causal_attn(context_.get(), false);
+  const DecodeStatus status = run(batch);
+  if (non_causal) llama_set_causal_attn(context_.get(), true);
+  return status;
+}
+
+std::span<const float> LlamaExecutor::logits(int row) const {
+  const float* scores = llama_get_logits_ith(context_.get(), row);
+  TSR_CHECK(scores != nullptr);
+  return {scores, static_cast<std::size_t>(model_->info().n_vocabulary)};
+}
+
+void LlamaExecutor::remove(SequenceId sequence) {
+  llama_memory_seq_rm(llama_get_memory(context_.get()), sequence.value, -1, -1);
+  int& n_cells = cells_of_sequence_[static_cast<std::size_t>(sequence.value)];
+  n_kv_cells_used_ -= n_cells;
+  n_cells = 0;
+}
+
+}  // namespace tessera::runtime::llama

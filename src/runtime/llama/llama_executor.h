@@ -1,0 +1,53 @@
+// runtime::Executor on llama_context: one unified KV cache, token and embedding batches.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/llama/llama_model.h"
+
+namespace tessera::runtime::llama {
+
+/// @thread engine thread only
+class LlamaExecutor final : public Executor {
+ public:
+  /// @errors  resource_exhausted (no memory for this KV cache)
+  static Result<std::unique_ptr<Executor>> make(std::shared_ptr<LlamaModel> model,
+                                                const LoadOptions& options);
+
+  int n_sequences_max() const override { return n_sequences_max_; }
+  int n_kv_cells() const override { return n_kv_cells_; }
+  int n_rows_max() const override { return model_->n_rows_max(); }
+  DecodeStatus decode_tokens(std::span<const TokenRow> rows) override;
+  DecodeStatus decode_visual(std::span<const VisualRows> slices) override;
+  std::span<const float> logits(int row) const override;
+  void remove(SequenceId sequence) override;
+  int n_kv_cells_used() const override { return n_kv_cells_used_; }
+
+ private:
+  LlamaExecutor(std::shared_ptr<LlamaModel> model, int n_sequences_max, int n_kv_cells);
+
+  /// Runs one native batch and keeps count of cells.
+  DecodeStatus run(llama_batch batch);
+  void reserve_rows(std::size_t n_rows);
+
+  std::shared_ptr<LlamaModel> model_;
+  ContextHandle context_;
+  const int n_sequences_max_;
+  const int n_kv_cells_;
+  bool pinned_ = false;
+
+  // One row each; rebuilt for every call.
+  std::vector<llama_token> tokens_;
+  std::vector<float> embeddings_;     // [n_rows][embedding_row_width]
+  std::vector<llama_pos> positions_;  // [n_rows], or [4][n_rows] for M-RoPE rows
+  std::vector<std::int32_t> n_sequence_ids_;
+  std::vector<llama_seq_id> sequence_ids_;
+  std::vector<llama_seq_id*> sequence_id_pointers_;
+  std::vector<std::int8_t> wants_logits_;
+
+  std::vector<int> cells_of_sequence_;  // [n_sequences_max]
+  int n_kv_cells_used_ = 0;
+};
+
+}  // namespace tessera::runtime::llama

@@ -1,0 +1,235 @@
+#include "runtime/llama/llama_model.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "runtime/llama/llama_sampler.h"
+
+namespace tessera::runtime::llama {
+namespace {
+
+/// Guards of our own before libmtmd sees a size, whatever an operator allows: 32768² stays below
+/// INT_MAX, which its arithmetic needs, and beyond 200:1 some of its preprocessors round a side to
+/// zero and abort.
+constexpr int kSideMax = 32'767;
+constexpr int kAspectMax = 200;
+
+Result<void> check_size(std::size_t image, ImageSize size) {
+  const std::string what = "image " + std::to_string(image + 1) + ": " +
+                           std::to_string(size.width) + "×" + std::to_string(size.height);
+  const auto [shorter, longer] = std::minmax(size.width, size.height);
+  if (shorter < 1 || longer > kSideMax) {
+    return make_error(ErrorCode::kTooLarge, "image_side_too_large",
+                      what + " has a side outside 1 to " + std::to_string(kSideMax) + " pixels");
+  }
+  if (longer > shorter * kAspectMax) {
+    return make_error(ErrorCode::kTooLarge, "image_aspect_too_large",
+                      what + " is longer than " + std::to_string(kAspectMax) + ":1");
+  }
+  return {};
+}
+
+Error internal(std::string message) {
+  return make_error(ErrorCode::kInternal, "internal_error", std::move(message));
+}
+
+/// Planned size of an image whose tokens form one grid (M-RoPE families).
+ImageSize grid_size(const VisualSegment& segment, int token_side) {
+  Position x_max = 0;
+  Position y_max = 0;
+  const auto& first = segment.positions.front();
+  for (const VisualPosition& p : segment.positions) {
+    y_max = std::max(y_max, p[1] - first[1]);
+    x_max = std::max(x_max, p[2] - first[2]);
+  }
+  return {(x_max + 1) * token_side, (y_max + 1) * token_side};
+}
+
+}  // namespace
+
+Result<SegmentsHandle> LlamaModel::run_mtmd(std::span<const Run> runs,
+                                            std::span<const BitmapHandle> bitmaps) const {
+  std::vector<mtmd_input_text> texts(runs.size());
+  std::vector<mtmd_input_part> parts(runs.size());
+  std::vector<const mtmd_input_part*> pointers(runs.size());
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i].kind == Run::Kind::kMedia) {
+      parts[i].bitmap = bitmaps[runs[i].image_index].get();
+    } else {
+      const bool special = runs[i].kind == Run::Kind::kSpecial;
+      texts[i] = {runs[i].text.data(), runs[i].text.size(), /*add_special=*/false, special};
+      parts[i].text = &texts[i];
+    }
+    pointers[i] = &parts[i];
+  }
+  SegmentsHandle native(mtmd_input_chunks_init());
+  const int code = mtmd_tokenize_from_parts(vision_.get(), native.get(), pointers.data(),
+                                            pointers.size(), /*add_special=*/true);
+  if (code != 0) {
+    return make_error(ErrorCode::kInvalidArgument, "image_not_supported",
+                      "the model's preprocessing refuses an image of this size");
+  }
+  return native;
+}
+
+Result<Prompt> LlamaModel::tokenize_text(std::span<const Run> runs) const {
+  TextSegment segment;
+  const llama_vocab* vocab = vocabulary();
+  if (llama_vocab_get_add_bos(vocab)) segment.tokens.push_back(llama_vocab_bos(vocab));
+  for (const Run& run : runs) {
+    if (run.text.size() > std::numeric_limits<std::int32_t>::max() / 2) {
+      return make_error(ErrorCode::kTooLarge, "context_length_exceeded", "the prompt is too long");
+    }
+    const auto length = static_cast<std::int32_t>(run.text.size());
+    const std::size_t n_before = segment.tokens.size();
+    // No tokenizer makes more tokens than bytes, but for a space that it may put in front.
+    segment.tokens.resize(n_before + run.text.size() + 1);
+    const int n = llama_tokenize(vocab, run.text.data(), length, segment.tokens.data() + n_before,
+                                 length + 1, false, run.kind == Run::Kind::kSpecial);
+    if (n < 0) return internal("the tokenizer failed");
+    segment.tokens.resize(n_before + static_cast<std::size_t>(n));
+  }
+  Prompt prompt;
+  prompt.n_text_tokens = static_cast<int>(segment.tokens.size());
+  prompt.n_positions = prompt.n_text_tokens;
+  if (!segment.tokens.empty()) prompt.segments.emplace_back(std::move(segment));
+  return prompt;
+}
+
+Result<Prompt> LlamaModel::tokenize(std::span<const PromptPart> parts,
+                                    std::span<const ImageSize> sizes) const {
+  const std::vector<Run> runs = special_tokens_.split(parts);
+  if (sizes.empty()) return tokenize_text(runs);
+  if (vision_ == nullptr) {
+    return make_error(ErrorCode::kInvalidArgument, "vision_not_supported",
+                      "this model takes no images", "messages");
+  }
+  std::vector<BitmapHandle> placeholders;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    TSR_RETURN_IF_ERROR(check_size(i, sizes[i]));
+    placeholders.emplace_back(mtmd_bitmap_init(static_cast<std::uint32_t>(sizes[i].width),
+                                               static_cast<std::uint32_t>(sizes[i].height),
+                                               nullptr));
+    mtmd_bitmap_set_id(placeholders.back().get(), std::to_string(i).c_str());
+  }
+  TSR_ASSIGN_OR_RETURN(const SegmentsHandle native, run_mtmd(runs, placeholders));
+  return to_prompt(*native, sizes);
+}
+
+Result<Prompt> LlamaModel::to_prompt(const mtmd_input_chunks& native,
+                                     std::span<const ImageSize> sizes) const {
+  Prompt prompt;
+  prompt.images.resize(sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) prompt.images[i].source = sizes[i];
+  for (std::size_t i = 0; i < mtmd_input_chunks_size(&native); ++i) {
+    const mtmd_input_chunk* item = mtmd_input_chunks_get(&native, i);
+    const auto n_tokens = static_cast<int>(mtmd_input_chunk_get_n_tokens(item));
+    switch (mtmd_input_chunk_get_type(item)) {
+      case MTMD_INPUT_CHUNK_TYPE_TEXT: {
+        std::size_t n = 0;
+        const llama_token* tokens = mtmd_input_chunk_get_tokens_text(item, &n);
+        prompt.segments.emplace_back(
+            TextSegment{std::vector<TokenId>(tokens, tokens + n), prompt.n_positions});
+        prompt.n_text_tokens += n_tokens;
+        break;
+      }
+      case MTMD_INPUT_CHUNK_TYPE_IMAGE: {
+        TSR_ASSIGN_OR_RETURN(VisualSegment segment, to_visual(*item, prompt.n_positions));
+        if (segment.image_index >= sizes.size()) return internal("an image lost its number");
+        add_to_plan(segment, prompt.images[segment.image_index]);
+        prompt.n_visual_tokens += n_tokens;
+        prompt.segments.emplace_back(std::move(segment));
+        break;
+      }
+      default:
+        return internal("the tokenizer gave a segment of an unknown kind");
+    }
+    prompt.n_positions += mtmd_input_chunk_get_n_pos(item);
+  }
+  return prompt;
+}
+
+Result<VisualSegment> LlamaModel::to_visual(const mtmd_input_chunk& native, Position start) const {
+  VisualSegment segment;
+  segment.image_index = std::strtoul(mtmd_input_chunk_get_id(&native), nullptr, 10);
+  segment.n_tokens = static_cast<int>(mtmd_input_chunk_get_n_tokens(&native));
+  segment.non_causal = mtmd_decode_use_non_causal(vision_.get(), &native);
+  if (segment.n_tokens < 1) return internal("an image has no visual tokens");
+  if (segment.non_causal && segment.n_tokens > n_rows_max_) {
+    return make_error(ErrorCode::kTooLarge, "image_too_large",
+                      "an image needs " + std::to_string(segment.n_tokens) +
+                          " visual tokens in one step; at most " + std::to_string(n_rows_max_) +
+                          " fit");
+  }
+  const mtmd_image_tokens* tokens = mtmd_input_chunk_get_tokens_image(&native);
+  segment.positions.reserve(static_cast<std::size_t>(segment.n_tokens));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(segment.n_tokens); ++i) {
+    const mtmd_decoder_pos p = mtmd_image_tokens_get_decoder_pos(tokens, start, i);
+    segment.positions.push_back({static_cast<Position>(p.t), static_cast<Position>(p.y),
+                                 static_cast<Position>(p.x), static_cast<Position>(p.z)});
+  }
+  return segment;
+}
+
+void LlamaModel::add_to_plan(VisualSegment& segment, ImagePlan& plan) const {
+  const VisionShape& shape = info_.vision;
+  segment.tile_index = static_cast<std::size_t>(plan.n_tiles);
+  plan.n_tiles += 1;
+  plan.n_visual_tokens += segment.n_tokens;
+  if (info_.uses_mrope && shape.patch_side > 0) {
+    const int token_side = shape.patch_side * patches_per_token_side_;
+    plan.planned = grid_size(segment, token_side);
+    plan.n_patches += segment.n_tokens * patches_per_token_side_ * patches_per_token_side_;
+  } else if (shape.patch_side > 0) {
+    const int side_patches = shape.image_side / shape.patch_side;
+    plan.planned = {shape.image_side, shape.image_side * plan.n_tiles};
+    plan.n_patches += side_patches * side_patches;
+  }
+}
+
+Result<std::vector<std::unique_ptr<PreparedTile>>> LlamaModel::prepare(const Image& image) const {
+  TSR_RETURN_IF_ERROR(check_size(0, image.size));
+  if (vision_ == nullptr) return internal("an image reached a model without vision");
+  if (image.rgb.size() != static_cast<std::size_t>(image.size.pixels()) * 3) {
+    return internal("an image's pixels do not match its size");
+  }
+  std::vector<BitmapHandle> bitmaps;
+  bitmaps.emplace_back(mtmd_bitmap_init(static_cast<std::uint32_t>(image.size.width),
+                                        static_cast<std::uint32_t>(image.size.height),
+                                        image.rgb.data()));
+  const std::vector<Run> runs{{Run::Kind::kMedia, {}, 0}};
+  TSR_ASSIGN_OR_RETURN(SegmentsHandle native, run_mtmd(runs, bitmaps));
+  const std::shared_ptr<const mtmd_input_chunks> owner(std::move(native));
+
+  std::vector<std::unique_ptr<PreparedTile>> tiles;
+  for (std::size_t i = 0; i < mtmd_input_chunks_size(owner.get()); ++i) {
+    const mtmd_input_chunk* item = mtmd_input_chunks_get(owner.get(), i);
+    if (mtmd_input_chunk_get_type(item) != MTMD_INPUT_CHUNK_TYPE_IMAGE) continue;
+    auto tile = std::make_unique<LlamaTile>();
+    tile->owner = owner;
+    tile->native = item;
+    tiles.push_back(std::move(tile));
+  }
+  return tiles;
+}
+
+std::string LlamaModel::piece(TokenId token) const {
+  std::string text(32, '\0');  // longer than nearly every token
+  const auto render = [&] {
+    return llama_token_to_piece(vocabulary(), token, text.data(),
+                                static_cast<std::int32_t>(text.size()), 0, /*special=*/false);
+  };
+  int n = render();
+  if (n < 0) {
+    text.resize(static_cast<std::size_t>(-n));
+    n = render();
+  }
+  text.resize(static_cast<std::size_t>(std::max(n, 0)));
+  return text;
+}
+
+Result<std::unique_ptr<Sampler>> LlamaModel::make_sampler(const SamplerOptions& options) const {
+  return LlamaSampler::make(*this, options);
+}
+
+}  // namespace tessera::runtime::llama
