@@ -196,6 +196,10 @@ TEST(BodyReader, RefusesA150MegabyteImageAtItsLimitWhileHoldingLittle) {
 
 std::string random_body(std::mt19937& random) {
   const std::string pieces[] = {
+      R"({"url":"data:image/png;base64,Zm9v"},)",
+      R"({"url":"data:;base64,Zm9vYmFyZm9vYmE="},)",
+      R"({"\u0075rl":"DATA:;base64,\/\/8="},)",
+      R"({"text":"caf\u00e9 \"data:\""},)",
       R"({"url":"data:image/png;base64,)",
       R"(Zm9v)",
       R"(\/+\u002F)",

@@ -1,0 +1,339 @@
+#include "api/chat_request.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "api/json_field.h"
+#include "core/limits.h"
+
+namespace tessera::api {
+namespace {
+
+// OpenAI's own range.
+constexpr double kTemperatureMax = 2.0;
+
+Error invalid_at(const Field& field, std::string reason, std::string message) {
+  return make_error(ErrorCode::kInvalidArgument, std::move(reason),
+                    "'" + field.path() + "': " + std::move(message), field.path());
+}
+
+/// Reads messages, and keeps of the body's media those that they mention, in that order.
+class MessageReader {
+ public:
+  MessageReader(ReadBody& body, Request& request) : body_(body), request_(request) {}
+
+  Result<void> read(const Field& messages) {
+    TSR_RETURN_IF_ERROR(messages.expect_array());
+    if (messages.size() == 0) {
+      return invalid_at(messages, "empty_messages", "a request needs at least one message");
+    }
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      TSR_RETURN_IF_ERROR(read_message(messages.at(i)));
+    }
+    return {};
+  }
+
+ private:
+  Result<void> read_message(const Field& field) {
+    TSR_RETURN_IF_ERROR(field.expect_object());
+    Message message;
+    TSR_ASSIGN_OR_RETURN(message.role, read_role(field));
+    for (const char* key : {"tool_calls", "function_call", "audio"}) {
+      const std::optional<Field> call = field.find(key);
+      if (call && !(call->is_array() && call->size() == 0)) {
+        return call->unsupported("tool calls and audio");
+      }
+    }
+    TSR_ASSIGN_OR_RETURN(const Field content, field.require("content"));
+    if (content.is_string()) {
+      message.parts.emplace_back(TextPart{content.string().value()});
+    } else if (content.is_array()) {
+      if (content.size() == 0) return invalid_at(content, "empty_content", "has no parts");
+      for (std::size_t i = 0; i < content.size(); ++i) {
+        TSR_ASSIGN_OR_RETURN(ContentPart part, read_part(content.at(i), message.role));
+        message.parts.push_back(std::move(part));
+      }
+    } else {
+      return content.wrong_type("a string or an array of parts");
+    }
+    request_.messages.push_back(std::move(message));
+    return {};
+  }
+
+  static Result<Role> read_role(const Field& message) {
+    TSR_ASSIGN_OR_RETURN(const Field field, message.require("role"));
+    TSR_ASSIGN_OR_RETURN(const std::string role, field.string());
+    // "developer" is OpenAI's newer word for "system".
+    if (role == "system" || role == "developer") return Role::kSystem;
+    if (role == "user") return Role::kUser;
+    if (role == "assistant") return Role::kAssistant;
+    if (role == "tool" || role == "function") return field.unsupported("tool messages");
+    return field.wrong_value("one of system, developer, user, assistant");
+  }
+
+  Result<ContentPart> read_part(const Field& field, Role role) {
+    TSR_RETURN_IF_ERROR(field.expect_object());
+    TSR_ASSIGN_OR_RETURN(const Field type_field, field.require("type"));
+    TSR_ASSIGN_OR_RETURN(const std::string type, type_field.string());
+    if (type == "text") {
+      TSR_ASSIGN_OR_RETURN(const Field text, field.require("text"));
+      TSR_ASSIGN_OR_RETURN(std::string value, text.string());
+      return ContentPart(TextPart{std::move(value)});
+    }
+    if (type == "image_url") {
+      if (role != Role::kUser) {
+        return invalid_at(type_field, "image_not_allowed", "only user messages may have images");
+      }
+      return read_image(field);
+    }
+    for (const char* other : {"input_audio", "audio_url", "video_url", "file", "refusal"}) {
+      if (type == other) return type_field.unsupported("parts other than text and image_url");
+    }
+    return type_field.wrong_value("'text' or 'image_url'");
+  }
+
+  Result<ContentPart> read_image(const Field& part) {
+    TSR_ASSIGN_OR_RETURN(const Field image, part.require("image_url"));
+    TSR_RETURN_IF_ERROR(image.expect_object());
+    TSR_ASSIGN_OR_RETURN(const Field url, image.require("url"));
+    ImagePart result;
+    if (const std::optional<Field> detail = image.find("detail")) {
+      TSR_ASSIGN_OR_RETURN(const std::string word, detail->string());
+      if (word == "low") {
+        result.detail = ImageDetail::kLow;
+      } else if (word == "high") {
+        result.detail = ImageDetail::kHigh;
+      } else if (word != "auto") {
+        return detail->wrong_value("one of auto, low, high");
+      }
+    }
+    TSR_ASSIGN_OR_RETURN(result.media_index, take_media(url));
+    return ContentPart(result);
+  }
+
+  Result<std::size_t> take_media(const Field& field) {
+    TSR_ASSIGN_OR_RETURN(const std::string url, field.string());
+    std::string_view rest = url;
+    std::size_t index = 0;
+    if (rest.starts_with(body_.media_mark)) {
+      rest.remove_prefix(body_.media_mark.size());
+      const auto end = std::from_chars(rest.data(), rest.data() + rest.size(), index);
+      if (end.ec == std::errc() && index < body_.media.size() && body_.media[index].fd) {
+        request_.media.push_back(std::move(body_.media[index]));
+        return request_.media.size() - 1;
+      }
+    }
+    if (url.starts_with("http://") || url.starts_with("https://")) {
+      return invalid_at(field, "remote_media_disabled",
+                        "this server does not fetch remote images; send the image itself as "
+                        "data:image/jpeg;base64,…");
+    }
+    return invalid_at(field, "invalid_image_url", "must be a data URI: data:image/jpeg;base64,…");
+  }
+
+  ReadBody& body_;
+  Request& request_;
+};
+
+Result<void> read_sampling(const Field& body, SamplingOptions& sampling) {
+  if (const std::optional<Field> field = body.find("temperature")) {
+    TSR_ASSIGN_OR_RETURN(const double value, field->number());
+    if (!(value >= 0 && value <= kTemperatureMax)) return field->wrong_value("between 0 and 2");
+    sampling.temperature = static_cast<float>(value);
+  }
+  if (const std::optional<Field> field = body.find("top_p")) {
+    TSR_ASSIGN_OR_RETURN(const double value, field->number());
+    // OpenAI takes 0 as well, and means by it what the smallest positive number means.
+    if (!(value >= 0 && value <= 1)) return field->wrong_value("between 0 and 1");
+    sampling.top_p = std::max(static_cast<float>(value), std::numeric_limits<float>::min());
+  }
+  if (const std::optional<Field> field = body.find("top_k")) {
+    // −1 is a common spelling of "off".
+    TSR_ASSIGN_OR_RETURN(const std::int64_t value,
+                         field->integer(-1, std::numeric_limits<int>::max()));
+    sampling.top_k = static_cast<int>(std::max<std::int64_t>(value, 0));
+  }
+  if (const std::optional<Field> field = body.find("seed")) {
+    TSR_ASSIGN_OR_RETURN(const std::int64_t value,
+                         field->integer(std::numeric_limits<std::int64_t>::min()));
+    sampling.seed = static_cast<std::uint64_t>(value);
+  }
+  return {};
+}
+
+Result<void> read_stop(const Field& body, std::vector<std::string>& stop) {
+  const std::optional<Field> field = body.find("stop");
+  if (!field) return {};
+  if (field->is_string()) {
+    stop.push_back(field->string().value());
+  } else if (field->is_array()) {
+    if (field->size() > kStopStringsMax) {
+      return field->wrong_value("at most " + std::to_string(kStopStringsMax) + " strings, not " +
+                                std::to_string(field->size()));
+    }
+    for (std::size_t i = 0; i < field->size(); ++i) {
+      TSR_ASSIGN_OR_RETURN(std::string text, field->at(i).string());
+      stop.push_back(std::move(text));
+    }
+  } else {
+    return field->wrong_type("a string or an array of strings");
+  }
+  if (std::any_of(stop.begin(), stop.end(), [](const auto& text) { return text.empty(); })) {
+    return field->wrong_value("free of empty strings");
+  }
+  return {};
+}
+
+Result<void> read_output_size(const Field& body, Request& request) {
+  constexpr std::int64_t kIntMax = std::numeric_limits<int>::max();
+  // The newer name wins, as with OpenAI's own models.
+  for (const char* key : {"max_tokens", "max_completion_tokens"}) {
+    const std::optional<Field> field = body.find(key);
+    if (!field) continue;
+    TSR_ASSIGN_OR_RETURN(const std::int64_t value,
+                         field->integer(1, std::numeric_limits<std::int64_t>::max()));
+    request.max_output_tokens = static_cast<int>(std::min(value, kIntMax));
+  }
+  if (const std::optional<Field> field = body.find("n")) {
+    TSR_ASSIGN_OR_RETURN(const std::int64_t value, field->integer(1));
+    request.n_choices = static_cast<int>(std::min(value, kIntMax));
+  }
+  return {};
+}
+
+Result<void> read_logprobs(const Field& body, Request& request) {
+  if (const std::optional<Field> field = body.find("logprobs")) {
+    TSR_ASSIGN_OR_RETURN(request.logprobs, field->boolean());
+  }
+  if (const std::optional<Field> field = body.find("top_logprobs")) {
+    TSR_ASSIGN_OR_RETURN(const std::int64_t value, field->integer(0, kTopLogprobsMax));
+    if (!request.logprobs) return field->wrong_value("used together with 'logprobs': true");
+    request.n_top_logprobs = static_cast<int>(value);
+  }
+  return {};
+}
+
+Result<void> read_stream(const Field& body, ChatCall& call) {
+  if (const std::optional<Field> field = body.find("stream")) {
+    TSR_ASSIGN_OR_RETURN(call.stream, field->boolean());
+  }
+  if (const std::optional<Field> field = body.find("stream_options")) {
+    TSR_RETURN_IF_ERROR(field->expect_object());
+    if (!call.stream) return field->wrong_value("used together with 'stream': true");
+    if (const std::optional<Field> usage = field->find("include_usage")) {
+      TSR_ASSIGN_OR_RETURN(call.include_usage, usage->boolean());
+    }
+  }
+  return {};
+}
+
+Result<void> read_format(const Field& body, const std::string& media_mark, ResponseFormat& format) {
+  const std::optional<Field> field = body.find("response_format");
+  if (!field) return {};
+  TSR_RETURN_IF_ERROR(field->expect_object());
+  TSR_ASSIGN_OR_RETURN(const Field type_field, field->require("type"));
+  TSR_ASSIGN_OR_RETURN(const std::string type, type_field.string());
+  if (type == "text") return {};
+  if (type == "json_object") {
+    format.kind = ResponseFormat::Kind::kJsonObject;
+    return {};
+  }
+  if (type != "json_schema") {
+    return type_field.wrong_value("one of text, json_object, json_schema");
+  }
+  TSR_ASSIGN_OR_RETURN(const Field json_schema, field->require("json_schema"));
+  TSR_RETURN_IF_ERROR(json_schema.expect_object());
+  TSR_ASSIGN_OR_RETURN(const Field name, json_schema.require("name"));
+  TSR_RETURN_IF_ERROR(name.string());
+  // Every schema is held to strictly; the flag only has to be well formed.
+  if (const std::optional<Field> strict = json_schema.find("strict")) {
+    TSR_RETURN_IF_ERROR(strict->boolean());
+  }
+  TSR_ASSIGN_OR_RETURN(const Field schema, json_schema.require("schema"));
+  TSR_RETURN_IF_ERROR(schema.expect_object());
+  format.kind = ResponseFormat::Kind::kJsonSchema;
+  format.json_schema = schema.json().dump();
+  if (format.json_schema.find(media_mark) != std::string::npos) {
+    return schema.wrong_value("free of image data");
+  }
+  return {};
+}
+
+bool is_neutral(const Json& value) {
+  if (value.is_number()) return value.get<double>() == 0;
+  if (value.is_array() || value.is_object()) return value.empty();
+  return value.is_boolean() && !value.get<bool>();
+}
+
+/// Refuses what would change the answer's meaning if it were ignored, unless it asks for nothing.
+Result<void> refuse_unsupported(const Field& body) {
+  struct Unsupported {
+    const char* key;
+    const char* what;
+  };
+  constexpr Unsupported kUnsupported[] = {
+      {"tools", "tools"},
+      {"functions", "functions"},
+      {"function_call", "functions"},
+      {"audio", "audio"},
+      {"logit_bias", "logit biases"},
+      {"presence_penalty", "penalties"},
+      {"frequency_penalty", "penalties"},
+      {"web_search_options", "web search"},
+  };
+  for (const Unsupported& row : kUnsupported) {
+    const std::optional<Field> field = body.find(row.key);
+    if (!field || is_neutral(field->json())) continue;
+    if (field->is_string() && field->string().value() == "none") continue;  // function_call
+    return field->unsupported(row.what);
+  }
+  if (const std::optional<Field> field = body.find("tool_choice")) {
+    const bool asks_for_none =
+        field->is_string() && (field->json() == "none" || field->json() == "auto");
+    if (!asks_for_none) return field->unsupported("tools");
+  }
+  if (const std::optional<Field> field = body.find("modalities")) {
+    TSR_RETURN_IF_ERROR(field->expect_array());
+    for (std::size_t i = 0; i < field->size(); ++i) {
+      if (field->at(i).json() != "text") return field->at(i).unsupported("modalities but text");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ChatCall> parse_chat_request(ReadBody body, std::string_view model_name) {
+  TSR_ASSIGN_OR_RETURN(const Json json, parse_json(body.json));
+  std::string().swap(body.json);  // the tree replaces the text
+  const Field root(json, "");
+  TSR_RETURN_IF_ERROR(root.expect_object());
+
+  ChatCall call;
+  Request& request = call.request;
+  request.model = std::string(model_name);
+  if (const std::optional<Field> field = root.find("model")) {
+    TSR_ASSIGN_OR_RETURN(const std::string model, field->string());
+    if (!model.empty() && model != model_name) {
+      return make_error(
+          ErrorCode::kNotFound, "model_not_found",
+          "this server serves the model '" + std::string(model_name) + "' and no other",
+          field->path());
+    }
+  }
+  TSR_RETURN_IF_ERROR(refuse_unsupported(root));
+  TSR_RETURN_IF_ERROR(read_sampling(root, request.sampling));
+  TSR_RETURN_IF_ERROR(read_stop(root, request.stop));
+  TSR_RETURN_IF_ERROR(read_output_size(root, request));
+  TSR_RETURN_IF_ERROR(read_logprobs(root, request));
+  TSR_RETURN_IF_ERROR(read_stream(root, call));
+  TSR_RETURN_IF_ERROR(read_format(root, body.media_mark, request.response_format));
+  TSR_ASSIGN_OR_RETURN(const Field messages, root.require("messages"));
+  TSR_RETURN_IF_ERROR(MessageReader(body, request).read(messages));
+  return call;
+}
+
+}  // namespace tessera::api

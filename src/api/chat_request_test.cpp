@@ -1,0 +1,237 @@
+#include "api/chat_request.h"
+
+#include <gtest/gtest.h>
+
+namespace tessera::api {
+namespace {
+
+Result<ChatCall> parse(const std::string& json) {
+  BodyReader reader{Limits{}};
+  if (Result<void> fed = reader.feed(json); !fed) return fed.error();
+  auto body = reader.finish();
+  if (!body) return body.error();
+  return parse_chat_request(std::move(body).value(), "tiny");
+}
+
+/// A valid request with more members, e.g. R"("n":2)".
+Result<ChatCall> parse_with(const std::string& members) {
+  return parse(R"({"messages":[{"role":"user","content":"hi"}],)" + members + "}");
+}
+
+/// A request with this content in a user message.
+Result<ChatCall> parse_content(const std::string& content, const std::string& role = "user") {
+  return parse(R"({"messages":[{"role":")" + role + R"(","content":)" + content + "}]}");
+}
+
+TEST(ChatRequest, TakesDefaultsFromOpenAi) {
+  const auto call = parse(R"({"model":"tiny","messages":[{"role":"user","content":"hi"}]})");
+
+  ASSERT_TRUE(call);
+  const Request& request = call->request;
+  EXPECT_EQ(request.model, "tiny");
+  EXPECT_EQ(request.sampling.temperature, 1.F);
+  EXPECT_EQ(request.sampling.top_p, 1.F);
+  EXPECT_EQ(request.sampling.top_k, 0);
+  EXPECT_FALSE(request.sampling.seed);
+  EXPECT_FALSE(request.max_output_tokens);
+  EXPECT_EQ(request.n_choices, 1);
+  EXPECT_FALSE(request.logprobs);
+  EXPECT_EQ(request.response_format.kind, ResponseFormat::Kind::kText);
+  EXPECT_FALSE(call->stream);
+  EXPECT_FALSE(call->include_usage);
+}
+
+TEST(ChatRequest, ReadsEveryField) {
+  const auto call = parse_with(
+      R"("max_tokens":5,"max_completion_tokens":7,"temperature":0,"top_p":0.5,"top_k":40,)"
+      R"("seed":-3,"stop":["a","b"],"n":3,"stream":true,"stream_options":{"include_usage":true},)"
+      R"("logprobs":true,"top_logprobs":20)");
+
+  ASSERT_TRUE(call) << call.error().message;
+  const Request& request = call->request;
+  EXPECT_EQ(request.max_output_tokens, 7);
+  EXPECT_EQ(request.sampling.temperature, 0.F);
+  EXPECT_EQ(request.sampling.top_p, 0.5F);
+  EXPECT_EQ(request.sampling.top_k, 40);
+  EXPECT_EQ(request.sampling.seed, static_cast<std::uint64_t>(-3));
+  EXPECT_EQ(request.stop, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(request.n_choices, 3);
+  EXPECT_TRUE(call->stream && call->include_usage);
+  EXPECT_TRUE(request.logprobs);
+  EXPECT_EQ(request.n_top_logprobs, 20);
+}
+
+TEST(ChatRequest, ReadsTurnsAndKeepsImagesInTheOrderOfTheirParts) {
+  const auto call = parse(
+      R"({"metadata":{"url":"data:;base64,QUFB"},"messages":[)"
+      R"({"role":"developer","content":"be brief"},)"
+      R"({"role":"user","content":[{"image_url":{"detail":"low","url":"data:;base64,QQ=="},"type":"image_url"},)"
+      R"({"type":"text","text":"and"},{"type":"image_url","image_url":{"url":"data:;base64,QUI="}}]},)"
+      R"({"role":"assistant","content":"yes"}]})");
+
+  ASSERT_TRUE(call) << call.error().message;
+  const Request& request = call->request;
+  ASSERT_EQ(request.messages.size(), 3U);
+  EXPECT_EQ(request.messages[0].role, Role::kSystem);
+  EXPECT_EQ(request.messages[2].role, Role::kAssistant);
+  const auto& parts = request.messages[1].parts;
+  ASSERT_EQ(parts.size(), 3U);
+  EXPECT_EQ(std::get<ImagePart>(parts[0]).media_index, 0U);
+  EXPECT_EQ(std::get<ImagePart>(parts[0]).detail, ImageDetail::kLow);
+  EXPECT_EQ(std::get<TextPart>(parts[1]).text, "and");
+  EXPECT_EQ(std::get<ImagePart>(parts[2]).media_index, 1U);
+  EXPECT_EQ(std::get<ImagePart>(parts[2]).detail, ImageDetail::kAuto);
+  // The unused one of `metadata` is gone.
+  ASSERT_EQ(request.media.size(), 2U);
+  EXPECT_EQ(request.media[0].size_bytes, 1U);
+  EXPECT_EQ(request.media[1].size_bytes, 2U);
+}
+
+TEST(ChatRequest, KeepsTheOrderOfASchemasProperties) {
+  const auto call = parse_with(
+      R"("response_format":{"type":"json_schema","json_schema":{"name":"x","strict":true,)"
+      R"("schema":{"type":"object","properties":{"z":{},"a":{}}}}})");
+
+  ASSERT_TRUE(call) << call.error().message;
+  EXPECT_EQ(call->request.response_format.kind, ResponseFormat::Kind::kJsonSchema);
+  EXPECT_EQ(call->request.response_format.json_schema,
+            R"({"type":"object","properties":{"z":{},"a":{}}})");
+  EXPECT_EQ(parse_with(R"("response_format":{"type":"json_object"})")->request.response_format.kind,
+            ResponseFormat::Kind::kJsonObject);
+}
+
+TEST(ChatRequest, IgnoresUnknownFieldsNullsAndWhatAsksForNothing) {
+  const char* accepted[] = {
+      R"("user":"u","store":false,"reasoning_effort":"low","x":{"y":[1]})",
+      R"("temperature":null,"stop":null,"n":null,"tools":null,"stream_options":null)",
+      R"("tools":[],"tool_choice":"none","functions":[],"function_call":"none","logit_bias":{})",
+      R"("presence_penalty":0,"frequency_penalty":0.0,"modalities":["text"],"tool_choice":"auto")",
+      R"("model":"","top_k":-1,"top_p":0,"stop":"x","stop":[])",
+  };
+  for (const char* members : accepted) {
+    const auto call = parse_with(members);
+    EXPECT_TRUE(call) << members << ": " << call.error().message;
+  }
+}
+
+struct Refusal {
+  const char* json;
+  const char* reason;
+  const char* param;
+};
+
+TEST(ChatRequest, NamesTheFieldThatIsWrong) {
+  const Refusal refusals[] = {
+      {R"("model":"other")", "model_not_found", "model"},
+      {R"("model":1)", "invalid_type", "model"},
+      {R"("temperature":"hot")", "invalid_type", "temperature"},
+      {R"("temperature":-0.1)", "invalid_value", "temperature"},
+      {R"("temperature":1e300)", "invalid_value", "temperature"},
+      {R"("top_p":1.1)", "invalid_value", "top_p"},
+      {R"("top_k":-2)", "invalid_value", "top_k"},
+      {R"("top_k":4000000000)", "invalid_value", "top_k"},
+      {R"("seed":1.5)", "invalid_type", "seed"},
+      {R"("max_tokens":-1)", "invalid_value", "max_tokens"},
+      {R"("max_tokens":0)", "invalid_value", "max_tokens"},
+      {R"("max_tokens":1.5)", "invalid_type", "max_tokens"},
+      {R"("max_completion_tokens":"9")", "invalid_type", "max_completion_tokens"},
+      {R"("n":0)", "invalid_value", "n"},
+      {R"("n":true)", "invalid_type", "n"},
+      {R"("stop":7)", "invalid_type", "stop"},
+      {R"("stop":["a",7])", "invalid_type", "stop[1]"},
+      {R"("stop":["a",""])", "invalid_value", "stop"},
+      {R"("stop":["a","b","c","d","e"])", "invalid_value", "stop"},
+      {R"("stream":"yes")", "invalid_type", "stream"},
+      {R"("stream_options":{"include_usage":true})", "invalid_value", "stream_options"},
+      {R"("stream":true,"stream_options":{"include_usage":1})", "invalid_type",
+       "stream_options.include_usage"},
+      {R"("logprobs":1)", "invalid_type", "logprobs"},
+      {R"("top_logprobs":2)", "invalid_value", "top_logprobs"},
+      {R"("logprobs":true,"top_logprobs":21)", "invalid_value", "top_logprobs"},
+      {R"("response_format":"json")", "invalid_type", "response_format"},
+      {R"("response_format":{"type":"xml"})", "invalid_value", "response_format.type"},
+      {R"("response_format":{"type":"json_schema"})", "missing_field",
+       "response_format.json_schema"},
+      {R"("response_format":{"type":"json_schema","json_schema":{"schema":{}}})", "missing_field",
+       "response_format.json_schema.name"},
+      {R"("response_format":{"type":"json_schema","json_schema":{"name":"x","schema":[]}})",
+       "invalid_type", "response_format.json_schema.schema"},
+      {R"("response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"default":{"url":"data:;base64,QUFB"}}}})",
+       "invalid_value", "response_format.json_schema.schema"},
+      {R"("tools":[{"type":"function"}])", "unsupported_parameter", "tools"},
+      {R"("tool_choice":"required")", "unsupported_parameter", "tool_choice"},
+      {R"("functions":[{}])", "unsupported_parameter", "functions"},
+      {R"("logit_bias":{"5":1})", "unsupported_parameter", "logit_bias"},
+      {R"("frequency_penalty":0.5)", "unsupported_parameter", "frequency_penalty"},
+      {R"("modalities":["text","audio"])", "unsupported_parameter", "modalities[1]"},
+  };
+  for (const Refusal& refusal : refusals) {
+    const auto call = parse_with(refusal.json);
+
+    ASSERT_FALSE(call) << refusal.json;
+    EXPECT_EQ(call.error().reason, refusal.reason) << refusal.json;
+    EXPECT_EQ(call.error().param, refusal.param) << refusal.json;
+    EXPECT_FALSE(call.error().message.empty());
+  }
+}
+
+TEST(ChatRequest, NamesTheMessagePartThatIsWrong) {
+  const Refusal refusals[] = {
+      {"7", "invalid_type", "messages[0].content"},
+      {"null", "missing_field", "messages[0].content"},
+      {"[]", "empty_content", "messages[0].content"},
+      {"[7]", "invalid_type", "messages[0].content[0]"},
+      {R"([{"text":"x"}])", "missing_field", "messages[0].content[0].type"},
+      {R"([{"type":"text"}])", "missing_field", "messages[0].content[0].text"},
+      {R"([{"type":"text","text":[]}])", "invalid_type", "messages[0].content[0].text"},
+      {R"([{"type":"smell"}])", "invalid_value", "messages[0].content[0].type"},
+      {R"([{"type":"text","text":""},{"type":"input_audio"}])", "unsupported_parameter",
+       "messages[0].content[1].type"},
+      {R"([{"type":"video_url","video_url":{"url":"data:video/mp4;base64,QUFB"}}])",
+       "unsupported_parameter", "messages[0].content[0].type"},
+      {R"([{"type":"image_url"}])", "missing_field", "messages[0].content[0].image_url"},
+      {R"([{"type":"image_url","image_url":"data:x"}])", "invalid_type",
+       "messages[0].content[0].image_url"},
+      {R"([{"type":"image_url","image_url":{"url":7}}])", "invalid_type",
+       "messages[0].content[0].image_url.url"},
+      {R"([{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}])",
+       "remote_media_disabled", "messages[0].content[0].image_url.url"},
+      {R"([{"type":"image_url","image_url":{"url":"file:///etc/passwd"}}])", "invalid_image_url",
+       "messages[0].content[0].image_url.url"},
+      {R"([{"type":"image_url","image_url":{"url":"media-00-0"}}])", "invalid_image_url",
+       "messages[0].content[0].image_url.url"},
+      {R"([{"type":"image_url","image_url":{"url":"data:;base64,QQ==","detail":"max"}}])",
+       "invalid_value", "messages[0].content[0].image_url.detail"},
+      {R"([{"type":"image_url","image_url":{"url":"data:;base64,QQ="}}])", "invalid_base64",
+       "messages[0].content[0].image_url.url"},
+  };
+  for (const Refusal& refusal : refusals) {
+    const auto call = parse_content(refusal.json);
+
+    ASSERT_FALSE(call) << refusal.json;
+    EXPECT_EQ(call.error().reason, refusal.reason) << refusal.json;
+    EXPECT_EQ(call.error().param, refusal.param) << refusal.json;
+    EXPECT_EQ(call.error().message.find("example.com"), std::string::npos);
+  }
+}
+
+TEST(ChatRequest, RefusesRolesAndBodiesItDoesNotKnow) {
+  const std::string image = R"([{"type":"image_url","image_url":{"url":"data:;base64,QQ=="}}])";
+
+  EXPECT_EQ(parse_content(R"("x")", "wizard").error().param, "messages[0].role");
+  EXPECT_EQ(parse_content(R"("x")", "tool").error().reason, "unsupported_parameter");
+  EXPECT_EQ(parse_content(image, "system").error().reason, "image_not_allowed");
+  EXPECT_EQ(parse_content(image, "assistant").error().param, "messages[0].content[0].type");
+  EXPECT_EQ(parse(R"({"messages":[]})").error().reason, "empty_messages");
+  EXPECT_EQ(parse(R"({"messages":{}})").error().param, "messages");
+  EXPECT_EQ(parse(R"({"messages":["x"]})").error().param, "messages[0]");
+  EXPECT_EQ(parse("{}").error().reason, "missing_field");
+  EXPECT_EQ(parse("[]").error().message, "the body must be an object, not an array");
+  EXPECT_EQ(parse("hello").error().reason, "invalid_json");
+  EXPECT_EQ(
+      parse(R"({"messages":[{"role":"assistant","content":"","tool_calls":[{}]}]})").error().param,
+      "messages[0].tool_calls");
+}
+
+}  // namespace
+}  // namespace tessera::api
