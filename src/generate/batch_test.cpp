@@ -1,0 +1,73 @@
+#include "generate/batch.h"
+
+#include <gtest/gtest.h>
+
+#include "generate/test_requests.h"
+#include "runtime/fake/fake_runtime.h"
+
+namespace tessera::generate {
+namespace {
+
+class BatchTest : public testing::Test {
+ protected:
+  BatchTest() : sequences(4) {}
+  ~BatchTest() override {
+    for (auto& request : requests) request->in_flight->end(std::nullopt, {});
+  }
+
+  Sequence& add(int id, const Ask& ask) {
+    requests.push_back(std::make_unique<ActiveRequest>());
+    requests.back()->in_flight = make_request(*model.model, model.encoder.get(), ask, asked, {});
+    sequences[static_cast<std::size_t>(id)] =
+        std::make_unique<Sequence>(*requests.back(), Sequence::Options{SequenceId{id}, 0, 10, 100},
+                                   std::move(*model.model->make_sampler({})));
+    return *sequences[static_cast<std::size_t>(id)];
+  }
+
+  runtime::LoadedModel model = std::move(runtime::fake::load({})).value();
+  Asked asked;
+  std::vector<std::unique_ptr<ActiveRequest>> requests;
+  SequenceTable sequences;
+};
+
+TEST_F(BatchTest, PutsDecodeRowsBeforePrefillAndMarksWhereTokensAreSampled) {
+  Sequence& decoding = add(1, {.text = "hi"});
+  decoding.advance(4);
+  decoding.take(sampled('z'), "z");
+  add(2, {.text = "hi"});  // user h i assistant
+  add(3, {.text = "hi"});
+
+  const TokenBatch batch =
+      build_token_batch({.decode = {{1}}, .text = {{{2}, 4}, {{3}, 2}}, .visual = {}}, sequences);
+
+  ASSERT_EQ(batch.rows.size(), 7U);
+  EXPECT_EQ(batch.rows[0].token, 'z');
+  ASSERT_EQ(batch.parts.size(), 3U);
+  EXPECT_EQ(batch.parts[0].logits_row, 0);
+  EXPECT_EQ(batch.parts[1].logits_row, 4);
+  EXPECT_EQ(batch.parts[2].logits_row, -1);
+  EXPECT_EQ(batch.parts[2].n_rows, 2);
+}
+
+TEST_F(BatchTest, BorrowsVisualRowsFromTheRequest) {
+  Sequence& sequence = add(0, {.text = "x", .images = {{56, 56}}});
+  sequence.advance(2);
+
+  const VisualBatch batch =
+      build_visual_batch({.decode = {}, .text = {}, .visual = {{{0}, 3}}}, sequences);
+
+  ASSERT_EQ(batch.slices.size(), 1U);
+  EXPECT_EQ(batch.n_rows, 3);
+  EXPECT_EQ(batch.slices[0].embedding, requests[0]->in_flight->embeddings[0].get());
+  EXPECT_EQ(batch.slices[0].positions.size(), 3U);
+}
+
+TEST_F(BatchTest, LeavesOutSequencesThatHaveEnded) {
+  const schedule::StepPlan plan{.decode = {{1}}, .text = {{{2}, 4}}, .visual = {{{3}, 3}}};
+
+  EXPECT_TRUE(build_token_batch(plan, sequences).rows.empty());
+  EXPECT_TRUE(build_visual_batch(plan, sequences).slices.empty());
+}
+
+}  // namespace
+}  // namespace tessera::generate

@@ -1,0 +1,293 @@
+#include "generate/engine.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace tessera::generate {
+namespace {
+
+using runtime::DecodeStatus;
+
+/// How soon a request that lost its KV cells may come back: the time of a short answer.
+constexpr std::chrono::seconds kRetryAfter{1};
+
+schedule::StepBudget budget_of(const EngineOptions& options, const runtime::Executor& executor) {
+  const int n_rows_max = executor.n_rows_max();
+  return {std::clamp(options.n_token_rows, std::min(executor.n_sequences_max() + 1, n_rows_max),
+                     n_rows_max),
+          std::clamp(options.n_visual_rows, 1, n_rows_max), n_rows_max};
+}
+
+runtime::SamplerOptions sampler_options(const Request& request, int choice) {
+  runtime::SamplerOptions options{request.sampling, request.response_format, request.logprobs,
+                                  request.n_top_logprobs};
+  if (options.sampling.seed) *options.sampling.seed += static_cast<std::uint64_t>(choice);
+  return options;
+}
+
+Stage stage_of(schedule::Phase phase) {
+  switch (phase) {
+    case schedule::Phase::kPrefillText:
+      return Stage::kPrefillText;
+    case schedule::Phase::kPrefillVisual:
+      return Stage::kPrefillVisual;
+    case schedule::Phase::kDecode:
+      return Stage::kDecode;
+  }
+  return Stage::kScheduleWait;
+}
+
+}  // namespace
+
+Engine::Engine(std::unique_ptr<runtime::Executor> executor,
+               std::shared_ptr<const runtime::Model> model, const EngineOptions& options,
+               const Clock& clock, EngineObserver* observer)
+    : executor_(std::move(executor)),
+      model_(std::move(model)),
+      options_(options),
+      budget_(budget_of(options, *executor_)),
+      clock_(clock),
+      observer_(observer),
+      sequences_(static_cast<std::size_t>(executor_->n_sequences_max())) {}
+
+void Engine::add(std::unique_ptr<InFlight> request) {
+  auto need = need_of(*request, model_->info(), *executor_, options_);
+  if (!need) {
+    request->end(std::move(need).error(), clock_.now());
+    return;
+  }
+  waiting_.push_back({std::move(request), *need});
+}
+
+void Engine::step() {
+  const TimePoint begin = clock_.now();
+  end_stopped_requests();
+  start_waiting_requests();
+  const schedule::StepPlan plan = schedule::plan_step(views(), budget_);
+
+  const TokenBatch tokens = build_token_batch(plan, sequences_);
+  if (!tokens.rows.empty()) {
+    enter_call(tokens.parts);
+    const DecodeStatus status = executor_->decode_tokens(tokens.rows);
+    if (status == DecodeStatus::kOk) {
+      commit(tokens, sample(tokens));
+    } else {
+      recover(status, tokens.parts);
+    }
+  }
+
+  const VisualBatch visual = build_visual_batch(plan, sequences_);
+  if (!visual.slices.empty()) {
+    enter_call(visual.parts);
+    const DecodeStatus status = executor_->decode_visual(visual.slices);
+    if (status == DecodeStatus::kOk) {
+      commit(visual);
+    } else {
+      recover(status, visual.parts);
+    }
+  }
+  report(tokens, visual, begin);
+}
+
+void Engine::end_stopped_requests() {
+  const TimePoint now = clock_.now();
+  for (std::size_t i = running_.size(); i-- > 0;) {
+    if (auto error = running_[i]->in_flight->should_stop(now)) {
+      end_request(*running_[i], std::move(error));
+    }
+  }
+  std::erase_if(waiting_, [now](WaitingRequest& waiting) {
+    auto error = waiting.in_flight->should_stop(now);
+    if (!error) return false;
+    waiting.in_flight->end(std::move(error), now);
+    return true;
+  });
+}
+
+void Engine::start_waiting_requests() {
+  schedule::Room free{0, executor_->n_kv_cells()};
+  for (const auto& sequence : sequences_) {
+    if (sequence == nullptr) {
+      ++free.n_sequences;
+    } else {
+      free.n_kv_cells -= sequence->n_cells_reserved();
+    }
+  }
+  std::vector<schedule::Need> needs;
+  for (const WaitingRequest& waiting : waiting_) needs.push_back(waiting.need.total);
+  for (std::size_t n = schedule::plan_admission(needs, free); n > 0; --n) {
+    start(std::move(waiting_.front()));
+    waiting_.pop_front();
+  }
+}
+
+void Engine::start(WaitingRequest waiting) {
+  const Request& request = waiting.in_flight->request;
+  std::vector<std::unique_ptr<runtime::Sampler>> samplers;
+  for (int choice = 0; choice < request.n_choices; ++choice) {
+    auto sampler = model_->make_sampler(sampler_options(request, choice));
+    if (!sampler) {
+      waiting.in_flight->end(std::move(sampler).error(), clock_.now());
+      return;
+    }
+    samplers.push_back(std::move(*sampler));
+  }
+  running_.push_back(std::make_unique<ActiveRequest>(
+      ActiveRequest{std::move(waiting.in_flight), n_started_++, request.n_choices}));
+  for (std::size_t id = 0, choice = 0; choice < samplers.size(); ++id) {
+    if (sequences_[id] != nullptr) continue;
+    sequences_[id] = std::make_unique<Sequence>(
+        *running_.back(),
+        Sequence::Options{SequenceId{static_cast<std::int32_t>(id)}, static_cast<int>(choice),
+                          waiting.need.output_limit, waiting.need.n_cells_per_choice},
+        std::move(samplers[choice]));
+    ++choice;
+  }
+}
+
+std::vector<schedule::SequenceView> Engine::views() const {
+  std::vector<schedule::SequenceView> views;
+  for (const auto& sequence : sequences_) {
+    if (sequence != nullptr) views.push_back(sequence->view());
+  }
+  return views;
+}
+
+void Engine::enter_call(std::span<const BatchPart> parts) {
+  const TimePoint now = clock_.now();
+  for (const auto& request : running_) {
+    Stage stage = Stage::kScheduleWait;
+    for (const BatchPart& part : parts) {
+      // Decode rows come first in a batch, so the first part of a request is the one that counts.
+      if (&find(part.sequence)->request() != request.get()) continue;
+      stage = stage_of(part.phase);
+      break;
+    }
+    request->in_flight->trace.enter(stage, now);
+  }
+}
+
+std::vector<Engine::Sampled> Engine::sample(const TokenBatch& batch) {
+  const TimePoint now = clock_.now();
+  std::vector<Sampled> sampled;
+  for (const BatchPart& part : batch.parts) {
+    if (part.logits_row < 0) continue;
+    Sequence& sequence = *find(part.sequence);
+    sequence.request().in_flight->trace.enter(Stage::kDecode, now);
+    sampled.push_back(
+        {part.sequence, sequence.sampler().sample(executor_->logits(part.logits_row))});
+  }
+  return sampled;
+}
+
+void Engine::commit(const TokenBatch& batch, std::vector<Sampled> sampled) {
+  const TimePoint now = clock_.now();
+  for (const BatchPart& part : batch.parts) find(part.sequence)->advance(part.n_rows);
+  for (Sampled& one : sampled) {
+    Sequence* sequence = find(one.sequence);
+    if (sequence == nullptr) continue;  // the sampler of another choice failed
+    if (one.token) {
+      commit_token(*sequence, std::move(*one.token), now);
+    } else {
+      end_request(sequence->request(), std::move(one.token).error());
+    }
+  }
+}
+
+void Engine::commit(const VisualBatch& batch) {
+  for (const BatchPart& part : batch.parts) find(part.sequence)->advance(part.n_rows);
+}
+
+void Engine::commit_token(Sequence& sequence, runtime::SampledToken token, TimePoint now) {
+  ActiveRequest& request = sequence.request();
+  InFlight& in_flight = *request.in_flight;
+  in_flight.trace.mark_first_token(now);
+  ++in_flight.trace.counts.n_output_tokens;
+  std::string piece = token.ends_generation ? std::string() : model_->piece(token.token);
+  const auto finish = sequence.take(token, piece);
+  if (!token.ends_generation) {
+    in_flight.push(TokenDelta{sequence.choice(), token.token, std::move(piece), token.logprob,
+                              std::move(token.top_logprobs)});
+  }
+  if (!finish) return;
+  in_flight.push(ChoiceEnd{sequence.choice(), *finish, sequence.n_output_tokens()});
+  remove(sequence.id());
+  if (--request.n_open == 0) end_request(request, std::nullopt);
+}
+
+void Engine::recover(DecodeStatus status, std::span<const BatchPart> parts) {
+  if (status == DecodeStatus::kNoKvSlot) {
+    // Nothing was computed: with the newest request's cells free, the next step plans again.
+    Error error = make_error(
+        ErrorCode::kResourceExhausted, "kv_cache_full",
+        "all " + std::to_string(executor_->n_kv_cells()) + " cells of the KV cache are in use");
+    error.retry_after = kRetryAfter;
+    end_request(*running_.back(), std::move(error));
+    return;
+  }
+  if (status == DecodeStatus::kInvalidBatch) count_bug();
+  const TimePoint now = clock_.now();
+  for (const BatchPart& part : parts) {
+    Sequence* sequence = find(part.sequence);
+    if (sequence == nullptr) continue;  // ended with another part of its request
+    ActiveRequest& request = sequence->request();
+    auto error = request.in_flight->should_stop(now);
+    if (!error) {
+      error = make_error(ErrorCode::kInternal, "model_failed", "the model failed on this request");
+    }
+    end_request(request, std::move(error));
+  }
+}
+
+void Engine::report(const TokenBatch& tokens, const VisualBatch& visual, TimePoint begin) {
+  const int n_text_rows = static_cast<int>(tokens.rows.size());
+  const bool ran = n_text_rows + visual.n_rows > 0;
+  if (ran) ++n_steps_;
+  if (running_.empty() && executor_->n_kv_cells_used() != 0) {
+    count_bug();
+    for (int id = 0; id < executor_->n_sequences_max(); ++id) executor_->remove(SequenceId{id});
+  }
+  if (observer_ == nullptr) return;
+  if (ran) observer_->on_step({n_text_rows, visual.n_rows, clock_.now() - begin});
+  observer_->on_load(stats().load);
+}
+
+void Engine::remove(SequenceId id) {
+  executor_->remove(id);
+  sequences_[static_cast<std::size_t>(id.value)].reset();
+}
+
+void Engine::end_request(ActiveRequest& request, std::optional<Error> error) {
+  for (const auto& sequence : sequences_) {
+    if (sequence != nullptr && &sequence->request() == &request) remove(sequence->id());
+  }
+  request.in_flight->end(std::move(error), clock_.now());
+  std::erase_if(running_, [&](const auto& candidate) { return candidate.get() == &request; });
+}
+
+void Engine::end_all(const Error& error) {
+  while (!running_.empty()) end_request(*running_.back(), error);
+  for (WaitingRequest& waiting : waiting_) waiting.in_flight->end(error, clock_.now());
+  waiting_.clear();
+}
+
+EngineStats Engine::stats() const {
+  EngineStats stats;
+  stats.load.n_running_sequences =
+      static_cast<int>(std::count_if(sequences_.begin(), sequences_.end(),
+                                     [](const auto& sequence) { return sequence != nullptr; }));
+  stats.load.n_waiting_requests = waiting_.size();
+  stats.load.n_kv_cells_used = executor_->n_kv_cells_used();
+  stats.load.n_kv_cells = executor_->n_kv_cells();
+  stats.n_steps = n_steps_;
+  stats.n_bugs = n_bugs_;
+  return stats;
+}
+
+// Not TSR_BUG: these come from the runtime, and its faults must not abort a debug build's tests.
+void Engine::count_bug() {
+  ++n_bugs_;
+}
+
+}  // namespace tessera::generate

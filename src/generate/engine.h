@@ -1,0 +1,94 @@
+// Continuous batching on one thread: takes requests, runs the model step by step, ends requests.
+// EngineLoop gives it its thread; tests drive it by hand.
+//
+// Requests start in the order in which they came, when sequence ids and KV cells for all their
+// choices are free; what they may use at most stays reserved. Every request that was added gets
+// exactly one terminal event, whatever the runtime does. When nothing runs, the KV cache is empty.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/in_flight.h"
+#include "generate/batch.h"
+#include "generate/engine_options.h"
+#include "generate/request_need.h"
+#include "generate/sequence.h"
+#include "runtime/runtime.h"
+#include "schedule/plan_step.h"
+
+namespace tessera::generate {
+
+/// @thread one; the constructor may be called from another
+class Engine {
+ public:
+  /// @param clock     outlives the engine
+  /// @param observer  outlives the engine; may be null
+  Engine(std::unique_ptr<runtime::Executor> executor, std::shared_ptr<const runtime::Model> model,
+         const EngineOptions& options, const Clock& clock, EngineObserver* observer);
+
+  /// Takes a request with its prompt and embeddings. One that can never fit is ended at once.
+  void add(std::unique_ptr<InFlight> request);
+
+  /// One plan and at most two model calls: token rows of everybody, then visual rows. Also ends
+  /// what was cancelled or is past its deadline, and starts what fits.
+  void step();
+
+  /// Ends every request with this error.
+  void end_all(const Error& error);
+
+  bool idle() const { return running_.empty() && waiting_.empty(); }
+  bool takes_more() const { return waiting_.size() < options_.n_waiting_max; }
+  EngineStats stats() const;
+
+ private:
+  struct WaitingRequest {
+    std::unique_ptr<InFlight> in_flight;
+    RequestNeed need;
+  };
+  struct Sampled {
+    SequenceId sequence;
+    Result<runtime::SampledToken> token;
+  };
+
+  void end_stopped_requests();
+  void start_waiting_requests();
+  void start(WaitingRequest waiting);
+  std::vector<schedule::SequenceView> views() const;
+
+  /// Accounts every running request's time: those with a part in the call that begins, the others.
+  void enter_call(std::span<const BatchPart> parts);
+  std::vector<Sampled> sample(const TokenBatch& batch);
+  void commit(const TokenBatch& batch, std::vector<Sampled> sampled);
+  void commit(const VisualBatch& batch);
+  void commit_token(Sequence& sequence, runtime::SampledToken token, TimePoint now);
+  /// After a call that did not go well.
+  void recover(runtime::DecodeStatus status, std::span<const BatchPart> parts);
+  void report(const TokenBatch& tokens, const VisualBatch& visual, TimePoint begin);
+
+  Sequence* find(SequenceId id) { return sequences_[static_cast<std::size_t>(id.value)].get(); }
+  void remove(SequenceId id);
+  void end_request(ActiveRequest& request, std::optional<Error> error);
+  void count_bug();
+
+  const std::unique_ptr<runtime::Executor> executor_;
+  const std::shared_ptr<const runtime::Model> model_;
+  const EngineOptions options_;
+  const schedule::StepBudget budget_;
+  const Clock& clock_;
+  EngineObserver* const observer_;
+
+  std::deque<WaitingRequest> waiting_;                   // oldest first; ≤ options_.n_waiting_max
+  std::vector<std::unique_ptr<ActiveRequest>> running_;  // oldest first
+  SequenceTable sequences_;
+  std::uint64_t n_started_ = 0;
+  std::uint64_t n_steps_ = 0;
+  std::uint64_t n_bugs_ = 0;
+};
+
+}  // namespace tessera::generate

@@ -1,0 +1,72 @@
+#include "generate/engine_loop.h"
+
+#include <pthread.h>
+
+#include <optional>
+#include <utility>
+
+namespace tessera::generate {
+
+EngineLoop::EngineLoop(std::unique_ptr<runtime::Executor> executor,
+                       std::shared_ptr<const runtime::Model> model, const EngineOptions& options,
+                       const Clock& clock, EngineObserver* observer)
+    : clock_(clock),
+      inbox_(options.n_waiting_max),
+      engine_(std::move(executor), std::move(model), options, clock, observer),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+bool EngineLoop::try_submit(std::unique_ptr<InFlight>&& request) {
+  // Before the push, because the engine may hold the request right after it.
+  const Stage stage = request->trace.stage();
+  request->trace.enter(Stage::kScheduleWait, clock_.now());
+  if (inbox_.try_push(std::move(request))) return true;
+  request->trace.enter(stage, clock_.now());  // NOLINT(bugprone-use-after-move): untouched
+  return false;
+}
+
+void EngineLoop::shutdown() {
+  inbox_.close();
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+EngineStats EngineLoop::stats() const {
+  MutexLock lock(mutex_);
+  return stats_;
+}
+
+void EngineLoop::run(const std::stop_token& stop) {
+  pthread_setname_np(pthread_self(), "engine");
+  publish_stats();
+  while (!stop.stop_requested()) {
+    if (engine_.idle()) {
+      // The only wait. Nothing is cancelled here, for nothing is here.
+      if (auto request = inbox_.pop(stop)) engine_.add(std::move(*request));
+    }
+    take_requests();
+    if (!engine_.idle()) engine_.step();
+    publish_stats();
+  }
+  const Error error =
+      make_error(ErrorCode::kUnavailable, "shutting_down", "the server is shutting down");
+  engine_.end_all(error);
+  while (auto request = inbox_.try_pop()) (*request)->end(error, clock_.now());
+  publish_stats();
+}
+
+void EngineLoop::take_requests() {
+  while (engine_.takes_more()) {
+    auto request = inbox_.try_pop();
+    if (!request) return;
+    engine_.add(std::move(*request));
+  }
+}
+
+void EngineLoop::publish_stats() {
+  EngineStats stats = engine_.stats();
+  stats.load.n_waiting_requests += inbox_.size();
+  MutexLock lock(mutex_);
+  stats_ = stats;
+}
+
+}  // namespace tessera::generate

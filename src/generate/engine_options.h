@@ -1,0 +1,59 @@
+// What the engine is told and what it tells: its ceilings, the hooks for metrics, its counters.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/clock.h"
+#include "core/limits.h"
+
+namespace tessera::generate {
+
+struct EngineOptions {
+  int output_tokens_default = Limits{}.output_tokens_default;  // per choice, when nobody says
+  int output_tokens_max = Limits{}.output_tokens_max;          // per choice
+
+  /// Rows of one model call: the quantum that everybody waits for. On two cores 64 rows of a 0.5B
+  /// model take half a second, 32 rows a quarter with hardly more cost a row. Raised to one more
+  /// than there are sequences, so that prefill goes on while all others decode.
+  int n_token_rows = 64;
+  int n_visual_rows = 64;
+
+  /// Requests in the inbox, and as many taken from it that wait for room: no more than admission
+  /// lets in at once.
+  std::size_t n_waiting_max = static_cast<std::size_t>(Limits{}.requests_max);
+};
+
+/// How full the engine is.
+struct EngineLoad {
+  int n_running_sequences = 0;
+  std::size_t n_waiting_requests = 0;
+  int n_kv_cells_used = 0;
+  int n_kv_cells = 0;
+};
+
+/// One step that ran the model.
+struct StepReport {
+  int n_text_rows = 0;  // decode and text prefill: the token call
+  int n_visual_rows = 0;
+  Duration duration{};  // from planning to the last event
+};
+
+/// @thread called from the engine thread, between two steps; must be cheap and not throw
+class EngineObserver {
+ public:
+  virtual ~EngineObserver() = default;
+  virtual void on_step(const StepReport&) {}
+  /// After every step, also one that only ended requests.
+  virtual void on_load(const EngineLoad&) {}
+};
+
+struct EngineStats {
+  EngineLoad load;
+  std::uint64_t n_steps = 0;
+  /// Surprises that were survived: batches that the runtime called invalid, KV cells in use while
+  /// idle. Each is a bug.
+  std::uint64_t n_bugs = 0;
+};
+
+}  // namespace tessera::generate

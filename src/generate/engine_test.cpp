@@ -1,0 +1,383 @@
+#include "generate/engine.h"
+
+#include <gtest/gtest.h>
+
+#include "generate/test_requests.h"
+#include "runtime/fake/fake_runtime.h"
+
+namespace tessera::generate {
+namespace {
+
+using runtime::fake::Call;
+using runtime::fake::Effect;
+using runtime::fake::FakeControl;
+using runtime::fake::FakeOptions;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Duration kTokenCallTime = milliseconds(10);
+constexpr Duration kVisualCallTime = milliseconds(100);
+
+/// Lets time pass in model calls, and only there.
+class TimedExecutor final : public runtime::Executor {
+ public:
+  TimedExecutor(std::unique_ptr<Executor> inner, ManualClock& clock)
+      : inner_(std::move(inner)), clock_(clock) {}
+  int n_sequences_max() const override { return inner_->n_sequences_max(); }
+  int n_kv_cells() const override { return inner_->n_kv_cells(); }
+  int n_rows_max() const override { return inner_->n_rows_max(); }
+  runtime::DecodeStatus decode_tokens(std::span<const runtime::TokenRow> rows) override {
+    clock_.advance(kTokenCallTime);
+    return inner_->decode_tokens(rows);
+  }
+  runtime::DecodeStatus decode_visual(std::span<const runtime::VisualRows> slices) override {
+    clock_.advance(kVisualCallTime);
+    return inner_->decode_visual(slices);
+  }
+  std::span<const float> logits(int row) const override { return inner_->logits(row); }
+  void remove(SequenceId sequence) override { inner_->remove(sequence); }
+  int n_kv_cells_used() const override { return inner_->n_kv_cells_used(); }
+
+ private:
+  std::unique_ptr<Executor> inner_;
+  ManualClock& clock_;
+};
+
+class EngineTest : public testing::Test, public EngineObserver {
+ protected:
+  void start(FakeOptions fake = {}, const EngineOptions& options = {}) {
+    fake.control = control;
+    auto loaded = std::move(runtime::fake::load(fake)).value();
+    model = loaded.model;
+    encoder = std::move(loaded.encoder);
+    engine =
+        std::make_unique<Engine>(std::make_unique<TimedExecutor>(std::move(loaded.executor), clock),
+                                 model, options, clock, this);
+  }
+
+  ~EngineTest() override {
+    if (engine != nullptr) {
+      EXPECT_TRUE(engine->idle());
+      EXPECT_EQ(engine->stats().load.n_kv_cells_used, 0);
+    }
+    EXPECT_EQ(control->n_violations(), 0) << control->last_violation();
+  }
+
+  Asked add(const Ask& ask, Duration time_limit = std::chrono::hours(1)) {
+    Asked asked;
+    auto request = make_request(*model, encoder.get(), ask, asked, clock.now(), time_limit);
+    request->trace.enter(Stage::kScheduleWait, clock.now());
+    engine->add(std::move(request));
+    return asked;
+  }
+
+  void run() {
+    for (int n_steps = 0; !engine->idle(); ++n_steps) {
+      ASSERT_LT(n_steps, 10'000);
+      engine->step();
+    }
+  }
+
+  void on_step(const StepReport& report) override { steps.push_back(report); }
+  void on_load(const EngineLoad& load) override { loads.push_back(load); }
+
+  std::shared_ptr<FakeControl> control = std::make_shared<FakeControl>();
+  ManualClock clock;
+  std::shared_ptr<const runtime::Model> model;
+  std::unique_ptr<runtime::Encoder> encoder;
+  std::unique_ptr<Engine> engine;
+  std::vector<StepReport> steps;
+  std::vector<EngineLoad> loads;
+};
+
+TEST_F(EngineTest, AnswersAndEndsOnce) {
+  start();
+  const Asked asked = add({.text = "say:hello"});
+
+  run();
+
+  EXPECT_EQ(asked.recorder->text(), "hello");
+  EXPECT_EQ(asked.recorder->choice_end()->reason, FinishReason::kStop);
+  EXPECT_EQ(asked.recorder->choice_end()->n_output_tokens, 6);
+  EXPECT_EQ(asked.recorder->end().error, std::nullopt);
+  EXPECT_EQ(asked.recorder->end().trace.counts.n_output_tokens, 6);
+}
+
+TEST_F(EngineTest, AnswersRequestsTogether) {
+  start();
+  const Asked one = add({.text = "count:20"});
+  const Asked other = add({.text = "count:20"});
+
+  run();
+
+  EXPECT_EQ(one.recorder->tokens().size(), 20U);
+  EXPECT_EQ(other.recorder->tokens().size(), 20U);
+  EXPECT_EQ(control->n_calls(Call::kDecodeTokens), 21);
+}
+
+TEST_F(EngineTest, EndsAChoiceAtTheOutputLimit) {
+  start();
+  const Asked asked = add({.text = "count:20", .max_output_tokens = 3});
+
+  run();
+
+  EXPECT_EQ(asked.recorder->text(), "abc");
+  EXPECT_EQ(asked.recorder->choice_end()->reason, FinishReason::kLength);
+  EXPECT_EQ(asked.recorder->choice_end()->n_output_tokens, 3);
+}
+
+TEST_F(EngineTest, EndsAChoiceAtTheTokenThatCompletesAStopString) {
+  start();
+  const Asked asked = add({.text = "say:one two three", .stop = {"tw", "o t"}});
+
+  run();
+
+  EXPECT_EQ(asked.recorder->text(), "one tw");
+  EXPECT_EQ(asked.recorder->choice_end()->reason, FinishReason::kStop);
+  EXPECT_EQ(asked.recorder->choice_end()->n_output_tokens, 6);
+}
+
+TEST_F(EngineTest, AnswersEachChoiceWithASeedOfItsOwn) {
+  start();
+  const Asked asked = add({.text = "what is it?", .n_choices = 4, .temperature = 1.F});
+
+  run();
+
+  for (int choice = 0; choice < 4; ++choice) {
+    EXPECT_TRUE(asked.recorder->choice_end(choice).has_value());
+    EXPECT_FALSE(asked.recorder->text(choice).empty());
+  }
+  EXPECT_NE(asked.recorder->text(0), asked.recorder->text(1));
+  EXPECT_EQ(asked.recorder->n_ends(), 1);
+}
+
+TEST_F(EngineTest, GivesLogprobsAndJsonWhenAsked) {
+  start();
+  const Asked asked =
+      add({.text = "x", .format = {ResponseFormat::Kind::kJsonObject, ""}, .logprobs = true});
+
+  run();
+
+  EXPECT_EQ(asked.recorder->text(), "{}");
+  const auto delta = std::get<TokenDelta>(asked.recorder->events().front());
+  EXPECT_TRUE(delta.logprob.has_value());
+  EXPECT_EQ(delta.top_logprobs.size(), 2U);
+}
+
+TEST_F(EngineTest, StartsWaitingRequestsInOrderWhenRoomIsFree) {
+  FakeOptions fake;
+  fake.n_sequences_max = 2;
+  start(fake);
+  const Asked running = add({.text = "count:9"});
+  const Asked large = add({.text = "count:2", .n_choices = 2});
+  const Asked small = add({.text = "count:2"});
+
+  engine->step();
+  EXPECT_EQ(engine->stats().load.n_running_sequences, 1);
+  EXPECT_EQ(engine->stats().load.n_waiting_requests, 2U);
+
+  run();
+  for (const Asked* asked : {&running, &large, &small}) EXPECT_EQ(asked->recorder->reason(), "");
+}
+
+TEST_F(EngineTest, LetsReservedCellsWait) {
+  FakeOptions fake;
+  fake.context_length = 60;
+  fake.n_kv_cells = 60;
+  start(fake);
+  const Asked one = add({.text = "count:20", .max_output_tokens = 20});  // 10 + 20 cells
+  const Asked two = add({.text = "count:20", .max_output_tokens = 20});
+  const Asked three = add({.text = "count:20", .max_output_tokens = 20});
+
+  engine->step();
+  EXPECT_EQ(engine->stats().load.n_running_sequences, 2);
+
+  run();
+  for (const Asked* asked : {&one, &two, &three}) EXPECT_EQ(asked->recorder->reason(), "");
+}
+
+TEST_F(EngineTest, EndsARequestThatCanNeverFitAtOnce) {
+  FakeOptions fake;
+  fake.context_length = 20;
+  start(fake);
+
+  const Asked asked = add({.text = std::string(30, 'x')});
+
+  EXPECT_EQ(asked.recorder->reason(), "context_length_exceeded");
+  EXPECT_TRUE(engine->idle());
+}
+
+TEST_F(EngineTest, EndsCancelledRequestsWithinOneStepWhereverTheyAre) {
+  FakeOptions fake;
+  fake.n_sequences_max = 2;
+  EngineOptions options;
+  options.n_token_rows = 8;
+  options.n_visual_rows = 2;
+  start(fake, options);
+  Asked decoding = add({.text = "count:100"});
+  engine->step();
+  engine->step();
+  Asked prefilling = add({.text = std::string(40, 'x'), .images = {{280, 28}}});
+  Asked waiting = add({.text = "count:5"});
+  engine->step();
+  engine->step();
+  engine->step();
+  ASSERT_FALSE(decoding.recorder->tokens().empty());
+  ASSERT_EQ(engine->stats().load.n_waiting_requests, 1U);
+  ASSERT_EQ(control->n_calls(Call::kDecodeVisual), 2);
+
+  for (Asked* asked : {&waiting, &prefilling, &decoding}) {
+    asked->stop.request_stop();
+    engine->step();
+    EXPECT_EQ(asked->recorder->reason(), "cancelled");
+  }
+
+  EXPECT_TRUE(engine->idle());
+}
+
+TEST_F(EngineTest, EndsRequestsPastTheirDeadline) {
+  FakeOptions fake;
+  fake.n_sequences_max = 1;
+  start(fake);
+  const Asked running = add({.text = "count:1000"}, seconds(5));
+  const Asked waiting = add({.text = "count:3"}, seconds(5));
+  engine->step();
+
+  clock.advance(seconds(5));
+  engine->step();
+
+  EXPECT_EQ(running.recorder->reason(), "deadline_exceeded");
+  EXPECT_EQ(waiting.recorder->reason(), "deadline_exceeded");
+}
+
+TEST_F(EngineTest, EndsTheNewestRequestWhenTheKvCacheIsFull) {
+  start();
+  control->fail(Call::kDecodeTokens, 2, Effect::kNoKvSlot);
+  const Asked oldest = add({.text = "say:oldest"});
+  const Asked newest = add({.text = "say:newest"});
+
+  run();
+
+  EXPECT_EQ(oldest.recorder->text(), "oldest");
+  EXPECT_EQ(newest.recorder->reason(), "kv_cache_full");
+  EXPECT_GT(newest.recorder->end().error->retry_after.count(), 0);
+}
+
+TEST_F(EngineTest, FailsOnlyTheSequencesOfAFatalCall) {
+  EngineOptions options;
+  options.n_token_rows = 4;
+  FakeOptions fake;
+  fake.n_sequences_max = 3;
+  start(fake, options);
+  const Asked with_image = add({.text = "say:image", .images = {{56, 56}}});
+  const Asked text = add({.text = "say:text"});
+  control->fail(Call::kDecodeVisual, 1, Effect::kFatal);
+
+  run();
+
+  EXPECT_EQ(with_image.recorder->reason(), "model_failed");
+  EXPECT_EQ(text.recorder->text(), "text");
+}
+
+TEST_F(EngineTest, CountsAnInvalidBatchAndSurvives) {
+  start();
+  control->fail(Call::kDecodeTokens, 1, Effect::kInvalidBatch);
+  const Asked asked = add({.text = "say:x"});
+
+  run();
+
+  EXPECT_EQ(asked.recorder->reason(), "model_failed");
+  EXPECT_EQ(engine->stats().n_bugs, 1U);
+}
+
+TEST_F(EngineTest, NamesCancellationWhenAnAbortedCallWasCancelled) {
+  start();
+  control->fail(Call::kDecodeTokens, 1, Effect::kAborted);
+  const Asked waits = add({.text = "say:x"}, kTokenCallTime);  // past it when the call returns
+  const Asked other = add({.text = "say:y"});
+
+  run();
+
+  EXPECT_EQ(waits.recorder->reason(), "deadline_exceeded");
+  EXPECT_EQ(other.recorder->reason(), "model_failed");
+}
+
+TEST_F(EngineTest, EndsTheRequestOfASamplerThatFails) {
+  start();
+  control->fail(Call::kSample, 3, Effect::kError);
+  const Asked fails = add({.text = "say:abc"});
+  const Asked other = add({.text = "say:abc"});
+
+  run();
+
+  EXPECT_EQ(fails.recorder->reason(), "sampler_failed");
+  EXPECT_EQ(other.recorder->text(), "abc");
+}
+
+TEST_F(EngineTest, EndsEverythingWithTheGivenError) {
+  FakeOptions fake;
+  fake.n_sequences_max = 1;
+  start(fake);
+  const Asked running = add({.text = "count:100"});
+  const Asked waiting = add({.text = "count:100"});
+  engine->step();
+
+  engine->end_all(make_error(ErrorCode::kUnavailable, "shutting_down", ""));
+
+  EXPECT_EQ(running.recorder->reason(), "shutting_down");
+  EXPECT_EQ(waiting.recorder->reason(), "shutting_down");
+}
+
+TEST_F(EngineTest, AccountsEveryModelCallToTheStageOfEachRequest) {
+  EngineOptions options;
+  options.n_token_rows = 64;
+  options.n_visual_rows = 4;
+  start({}, options);
+  const Asked text = add({.text = "count:4"});
+  const Asked image = add({.text = "count:1", .images = {{56, 84}}});  // 6 visual tokens
+
+  run();
+
+  // call  │ A1   │ A2     B1     │ A3     B2     │ A4     │ A5
+  // text  │ text │ decode wait   │ decode wait   │ decode │ decode
+  // image │ text │ wait   visual │ wait   visual │ text   │ decode
+  const Trace text_trace = text.recorder->end().trace;
+  EXPECT_EQ(text_trace.in(Stage::kPrefillText), kTokenCallTime);
+  EXPECT_EQ(text_trace.in(Stage::kScheduleWait), 2 * kVisualCallTime);
+  EXPECT_EQ(text_trace.in(Stage::kDecode), 4 * kTokenCallTime);
+  EXPECT_EQ(text_trace.time_to_first_token(), kTokenCallTime);
+  const Trace image_trace = image.recorder->end().trace;
+  EXPECT_EQ(image_trace.in(Stage::kPrefillText), 2 * kTokenCallTime);
+  EXPECT_EQ(image_trace.in(Stage::kPrefillVisual), 2 * kVisualCallTime);
+  EXPECT_EQ(image_trace.in(Stage::kScheduleWait), 2 * kTokenCallTime);
+  EXPECT_EQ(image_trace.in(Stage::kDecode), kTokenCallTime);
+  for (const Trace& trace : {text_trace, image_trace}) {
+    Duration sum{};
+    for (std::size_t i = 0; i < kStageCount; ++i) sum += trace.in(static_cast<Stage>(i));
+    EXPECT_EQ(sum, trace.total());
+  }
+}
+
+TEST_F(EngineTest, ReportsStepsAndLoad) {
+  EngineOptions options;
+  options.n_visual_rows = 4;
+  start({}, options);
+  const Asked image = add({.text = "count:1", .images = {{56, 84}}});
+  const Asked text = add({.text = "count:4"});
+
+  run();
+
+  ASSERT_EQ(steps.size(), 5U);
+  EXPECT_EQ(steps[0].n_text_rows, 2 + 9);
+  EXPECT_EQ(steps[0].n_visual_rows, 0);
+  EXPECT_EQ(steps[1].n_text_rows, 1);
+  EXPECT_EQ(steps[1].n_visual_rows, 4);
+  EXPECT_EQ(steps[1].duration, kTokenCallTime + kVisualCallTime);
+  EXPECT_EQ(loads[1].n_running_sequences, 2);
+  EXPECT_EQ(loads[1].n_kv_cells_used, 16);
+  EXPECT_EQ(loads.back().n_running_sequences, 0);
+  EXPECT_EQ(loads.back().n_kv_cells_used, 0);
+}
+
+}  // namespace
+}  // namespace tessera::generate

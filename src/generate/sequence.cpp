@@ -1,0 +1,87 @@
+#include "generate/sequence.h"
+
+#include <utility>
+
+#include "core/check.h"
+
+namespace tessera::generate {
+
+Sequence::Sequence(ActiveRequest& request, const Options& options,
+                   std::unique_ptr<runtime::Sampler> sampler)
+    : request_(request),
+      options_(options),
+      sampler_(std::move(sampler)),
+      stop_matcher_(request.in_flight->request.stop) {
+  skip_finished_segments();
+}
+
+schedule::SequenceView Sequence::view() const {
+  schedule::SequenceView view{options_.id, request_.arrival, schedule::Phase::kDecode, 1, false};
+  if (!in_prompt()) return view;
+  const Segment& segment = prompt().segments[segment_];
+  view.n_left = segment_tokens(segment) - n_done_;
+  view.phase = schedule::Phase::kPrefillText;
+  if (const auto* visual = std::get_if<VisualSegment>(&segment)) {
+    view.phase = schedule::Phase::kPrefillVisual;
+    view.non_causal = visual->non_causal;
+  }
+  return view;
+}
+
+bool Sequence::append_rows(int n_rows, std::vector<runtime::TokenRow>& rows) const {
+  if (!in_prompt()) {
+    rows.push_back({id(), last_token_, prompt().n_positions + n_output_ - 1, true});
+    return true;
+  }
+  const auto& text = std::get<TextSegment>(prompt().segments[segment_]);
+  for (int i = n_done_; i < n_done_ + n_rows; ++i) {
+    rows.push_back(
+        {id(), text.tokens[static_cast<std::size_t>(i)], text.first_position + i, false});
+  }
+  const bool ends_prompt = segment_ + 1 == prompt().segments.size() &&
+                           n_done_ + n_rows == static_cast<int>(text.tokens.size());
+  rows.back().wants_logits = ends_prompt;
+  return ends_prompt;
+}
+
+runtime::VisualRows Sequence::visual_rows(int n_rows) const {
+  const auto& segment = std::get<VisualSegment>(prompt().segments[segment_]);
+  runtime::VisualRows slice;
+  slice.sequence = id();
+  slice.embedding = request_.in_flight->embeddings[visual_].get();
+  slice.positions =
+      std::span(segment.positions)
+          .subspan(static_cast<std::size_t>(n_done_), static_cast<std::size_t>(n_rows));
+  slice.first_row = n_done_;
+  slice.n_rows = n_rows;
+  slice.non_causal = segment.non_causal;
+  return slice;
+}
+
+void Sequence::advance(int n_rows) {
+  if (!in_prompt()) return;
+  n_done_ += n_rows;
+  TSR_DCHECK(n_done_ <= segment_tokens(prompt().segments[segment_]));
+  skip_finished_segments();
+}
+
+void Sequence::skip_finished_segments() {
+  while (in_prompt() && n_done_ == segment_tokens(prompt().segments[segment_])) {
+    if (std::holds_alternative<VisualSegment>(prompt().segments[segment_])) ++visual_;
+    ++segment_;
+    n_done_ = 0;
+  }
+}
+
+std::optional<FinishReason> Sequence::take(const runtime::SampledToken& sampled,
+                                           std::string_view piece) {
+  ++n_output_;
+  last_token_ = sampled.token;
+  if (sampled.ends_generation) return FinishReason::kStop;
+  stop_matcher_.feed(piece);
+  if (stop_matcher_.stopped()) return FinishReason::kStop;
+  if (n_output_ >= options_.output_limit) return FinishReason::kLength;
+  return std::nullopt;
+}
+
+}  // namespace tessera::generate

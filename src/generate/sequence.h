@@ -1,0 +1,81 @@
+// One token stream while it runs: where it is in its prompt, what it has put out, and when it ends.
+//
+// The phase is derived from the position in the prompt, never stored. Rows are described by the
+// const methods and committed by advance() after the model call went well, so that a call that
+// computed nothing can simply be planned again.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/in_flight.h"
+#include "core/stop_matcher.h"
+#include "runtime/runtime.h"
+#include "schedule/plan_step.h"
+
+namespace tessera::generate {
+
+/// A request that runs: admitted to the KV cache, with `n_open` sequences left.
+struct ActiveRequest {
+  std::unique_ptr<InFlight> in_flight;
+  std::uint64_t arrival = 0;
+  int n_open = 0;
+};
+
+/// @thread engine thread only
+class Sequence {
+ public:
+  struct Options {
+    SequenceId id;
+    int choice = 0;
+    int output_limit = 0;  // tokens
+    int n_cells = 0;       // reserved
+  };
+
+  /// @param request  outlives the sequence
+  Sequence(ActiveRequest& request, const Options& options,
+           std::unique_ptr<runtime::Sampler> sampler);
+
+  SequenceId id() const { return options_.id; }
+  int choice() const { return options_.choice; }
+  int n_cells_reserved() const { return options_.n_cells; }
+  int n_output_tokens() const { return n_output_; }
+  ActiveRequest& request() { return request_; }
+  runtime::Sampler& sampler() { return *sampler_; }
+  schedule::SequenceView view() const;
+
+  /// Appends the rows of the last output token, or the next `n_rows` of the current text segment.
+  /// The last row wants logits when a token is to be sampled after it.
+  /// @return  whether it does
+  bool append_rows(int n_rows, std::vector<runtime::TokenRow>& rows) const;
+  /// The next `n_rows` of the current visual segment.
+  runtime::VisualRows visual_rows(int n_rows) const;
+
+  /// The next `n_rows` of the prompt were computed. No effect on a sequence that decodes.
+  void advance(int n_rows);
+
+  /// Takes an output token.
+  /// @return  why the choice ends with it, if it does
+  std::optional<FinishReason> take(const runtime::SampledToken& sampled, std::string_view piece);
+
+ private:
+  const Prompt& prompt() const { return request_.in_flight->prompt; }
+  bool in_prompt() const { return segment_ < prompt().segments.size(); }
+  void skip_finished_segments();
+
+  ActiveRequest& request_;
+  const Options options_;
+  const std::unique_ptr<runtime::Sampler> sampler_;
+  StopMatcher stop_matcher_;
+
+  std::size_t segment_ = 0;  // the current one; all of them done = decode
+  std::size_t visual_ = 0;   // index of the current or next visual segment among those
+  int n_done_ = 0;           // rows of the current segment that were computed
+  int n_output_ = 0;
+  TokenId last_token_ = 0;
+};
+
+}  // namespace tessera::generate
