@@ -204,12 +204,12 @@ std::string variable_name(const SettingDefinition& setting) {
   return name;
 }
 
-std::string default_text(const SettingDefinition& setting) {
+std::string default_text(const SettingDefinition& setting, DefaultUnit unit) {
   if (!setting.default_text.empty()) return std::string(setting.default_text);
   Settings defaults;
   std::string text = toml_value(setting.field(defaults));
   std::erase(text, '"');
-  if (!setting.unit.empty()) text += " " + std::string(setting.unit);
+  if (unit == DefaultUnit::kYes && !setting.unit.empty()) text += " " + std::string(setting.unit);
   return text;
 }
 
@@ -240,7 +240,8 @@ std::string configuration_markdown() {
       out << "| in the file | flag | environment | default | meaning |\n|---|---|---|---|---|\n";
     }
     out << "| `" << setting.key << "` | `" << flag_name(setting) << "` | `"
-        << variable_name(setting) << "` | " << default_text(setting) << " | " << setting.help;
+        << variable_name(setting) << "` | " << default_text(setting, DefaultUnit::kYes) << " | "
+        << setting.help;
     if (!setting.reason.empty()) out << ". *Why: " << setting.reason << ".*";
     out << " |\n";
   }

@@ -39,8 +39,10 @@ std::string flag_name(const SettingDefinition& setting);
 /// "TESSERA_LIMITS_IMAGES_MAX".
 std::string variable_name(const SettingDefinition& setting);
 
-/// What people read as the default: `default_text`, or the value with its unit.
-std::string default_text(const SettingDefinition& setting);
+enum class DefaultUnit { kNo, kYes };
+
+/// What people read as the default: `default_text`, or the value.
+std::string default_text(const SettingDefinition& setting, DefaultUnit unit);
 
 /// The name in `names` that is closest to a mistyped one, if one is close.
 std::optional<std::string> closest_name(std::string_view name, std::span<const std::string> names);

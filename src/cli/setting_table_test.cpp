@@ -85,12 +85,13 @@ TEST(SettingTable, NamesFollowFromTheKey) {
   EXPECT_EQ(flag_name(setting("api_key_file")), "--api-key-file");
 }
 
-TEST(SettingTable, DefaultTextHasItsUnit) {
-  EXPECT_EQ(default_text(setting("port")), "8080");
-  EXPECT_EQ(default_text(setting("sequences")), "16 sequences");
-  EXPECT_EQ(default_text(setting("model")), "the bundled model");
-  EXPECT_EQ(default_text(setting("limits.body_bytes_max")), "64MiB");
-  EXPECT_EQ(default_text(setting("limits.request_timeout")), "5min");
+TEST(SettingTable, DefaultTextHasItsUnitWhenAskedFor) {
+  EXPECT_EQ(default_text(setting("sequences"), DefaultUnit::kNo), "16");
+  EXPECT_EQ(default_text(setting("port"), DefaultUnit::kYes), "8080");
+  EXPECT_EQ(default_text(setting("sequences"), DefaultUnit::kYes), "16 sequences");
+  EXPECT_EQ(default_text(setting("model"), DefaultUnit::kYes), "the bundled model");
+  EXPECT_EQ(default_text(setting("limits.body_bytes_max"), DefaultUnit::kYes), "64MiB");
+  EXPECT_EQ(default_text(setting("limits.request_timeout"), DefaultUnit::kYes), "5min");
 }
 
 TEST(SettingTable, SuggestsOnlyNamesThatAreClose) {

@@ -1,0 +1,304 @@
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "cli/command_help.h"
+#include "cli/setting_table.h"
+
+namespace tessera::cli {
+namespace {
+
+// CLI11 splits an argument that looks like "[a,b]" or "{}" into several, and forgets whose
+// positionals follow a "--". A mark in front of an argument makes it plain text; unmarked() takes
+// it off again.
+constexpr char kMark = '\x01';
+
+/// In the reverse order that CLI11 asks for.
+std::vector<std::string> marked(std::span<const std::string> arguments) {
+  std::vector<std::string> out;
+  bool only_positionals = false;
+  for (const std::string& argument : arguments) {
+    if (argument == "--" && !only_positionals) {
+      only_positionals = true;
+      continue;
+    }
+    const bool splits = argument.starts_with('[') || argument.starts_with('{');
+    out.push_back(only_positionals || splits ? kMark + argument : argument);
+  }
+  std::ranges::reverse(out);
+  return out;
+}
+
+std::string unmarked(const std::string& argument) {
+  return !argument.empty() && argument[0] == kMark ? argument.substr(1) : argument;
+}
+
+/// What CLI11 writes to, as text; the meaning comes after.
+struct RawCommand {
+  CLI::App* app = nullptr;
+  std::vector<std::string> positionals;
+  std::map<std::string, std::string> texts;  // by option: {"--seed", "7"}
+  std::map<std::string, std::string> settings;
+  bool json = false;
+  bool quiet = false;
+  bool print_config = false;
+};
+
+void add_text(RawCommand& command, const std::string& name, const std::string& type,
+              const std::string& description) {
+  command.app->add_option(name, command.texts[name], description)
+      ->type_name(type)
+      ->take_last()
+      ->group("options");
+}
+
+std::string type_name_of(const SettingDefinition& setting) {
+  Settings unused;
+  const SettingField field = setting.field(unused);
+  if (std::holds_alternative<std::size_t*>(field)) return "SIZE";
+  if (std::holds_alternative<std::chrono::milliseconds*>(field)) return "TIME";
+  if (std::holds_alternative<LogLevel*>(field)) return "LEVEL";
+  if (!std::holds_alternative<std::string*>(field)) return "N";
+  for (const std::string_view path : {"GGUF file", "file with", "program that"}) {
+    if (setting.help.starts_with(path)) return "FILE";
+  }
+  return "TEXT";
+}
+
+void add_settings(RawCommand& command, SettingGroup last_group) {
+  for (const SettingDefinition& setting : setting_table()) {
+    if (setting.group > last_group) continue;
+    std::string title(group_title(setting.group));
+    title[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(title[0])));
+    command.app
+        ->add_option(
+            flag_name(setting), command.settings[std::string(setting.key)],
+            std::string(setting.help) + " [" + default_text(setting, DefaultUnit::kNo) + "]")
+        ->type_name(type_name_of(setting))
+        ->take_last()
+        ->group(title);
+  }
+}
+
+void add_command(CLI::App& program, RawCommand& command, const std::string& name) {
+  command.app = program.add_subcommand(name);
+  command.app->allow_extras();  // reported by us, with a suggestion
+  command.app->set_help_flag("-h,--help", "print this and exit")->group("options");
+}
+
+void add_json(RawCommand& command, const std::string& what) {
+  command.app->add_flag("--json", command.json, what)->group("options");
+}
+
+struct RawProgram {
+  CLI::App app;
+  RawCommand ask;
+  RawCommand serve;
+  RawCommand plan;
+  RawCommand version;
+  bool wants_version = false;
+
+  RawProgram() {
+    app.require_subcommand(0, 1);
+    app.allow_extras();
+    app.set_help_flag("-h,--help", "print this and exit")->group("options");
+    app.add_flag("--version", wants_version, "same as the command version")->group("options");
+
+    add_command(app, ask, "ask");
+    ask.app->add_option("arguments", ask.positionals)->group("options");
+    add_text(ask, "--system", "TEXT", "instructions that come before the question");
+    add_text(ask, "--max-tokens", "N", "longest answer [limits.output_tokens_default]");
+    add_text(ask, "--temperature", "T", "0 = always the likeliest token, up to 2 [0]");
+    add_text(ask, "--seed", "N", "makes sampling repeatable");
+    add_json(ask, "print one JSON object: answer, usage, stages");
+    ask.app->add_flag("-q,--quiet", ask.quiet, "print the answer only")->group("options");
+    add_text(ask, "--config", "FILE", "TOML file with settings [TESSERA_CONFIG]");
+    add_settings(ask, SettingGroup::kMedia);
+
+    add_command(app, serve, "serve");
+    serve.app->add_flag("--print-config", serve.print_config, "print all settings and exit")
+        ->group("options");
+    add_text(serve, "--config", "FILE", "TOML file with settings [TESSERA_CONFIG]");
+    add_settings(serve, SettingGroup::kLimits);
+
+    add_command(app, plan, "plan");
+    plan.app->add_option("arguments", plan.positionals)->group("options");
+    add_json(plan, "print one JSON object");
+    add_text(plan, "--config", "FILE", "TOML file with settings [TESSERA_CONFIG]");
+    add_settings(plan, SettingGroup::kMedia);
+
+    add_command(app, version, "version");
+    add_json(version, "print one JSON object");
+  }
+};
+
+Error bad_usage(std::string message, std::string_view command) {
+  message += "; see tessera ";
+  if (!command.empty()) message += std::string(command) + " ";
+  return make_error(ErrorCode::kInvalidArgument, "bad_command_line", message + "--help");
+}
+
+/// The text of an option that was given.
+std::optional<std::string> text_of(const RawCommand& command, const std::string& name) {
+  if (command.app->get_option(name)->count() == 0) return std::nullopt;
+  return unmarked(command.texts.at(name));
+}
+
+SettingFlags setting_flags(const RawCommand& command) {
+  SettingFlags flags;
+  flags.config_path = text_of(command, "--config");
+  for (const SettingDefinition& setting : setting_table()) {
+    const CLI::Option* option = command.app->get_option_no_throw(flag_name(setting));
+    if (option == nullptr || option->count() == 0) continue;
+    const std::string key(setting.key);
+    flags.values.emplace(key, unmarked(command.settings.at(key)));
+  }
+  return flags;
+}
+
+Result<std::optional<int>> whole_number(const RawCommand& command, const std::string& name) {
+  const auto text = text_of(command, name);
+  if (!text) return std::optional<int>();
+  int number = 0;
+  if (auto parsed = parse_value(*text, &number, {1, std::numeric_limits<int>::max()}); !parsed) {
+    return bad_usage(name + ": " + parsed.error().message, command.app->get_name());
+  }
+  return std::optional<int>(number);
+}
+
+Result<std::optional<std::uint64_t>> seed_of(const RawCommand& command) {
+  const auto text = text_of(command, "--seed");
+  if (!text) return std::optional<std::uint64_t>();
+  std::uint64_t seed = 0;
+  const char* const end = text->data() + text->size();
+  if (const auto parsed = std::from_chars(text->data(), end, seed);
+      parsed.ec != std::errc{} || parsed.ptr != end) {
+    return bad_usage("--seed: \"" + *text + "\" is not a whole number", "ask");
+  }
+  return std::optional<std::uint64_t>(seed);
+}
+
+Result<float> temperature_of(const RawCommand& command) {
+  const auto text = text_of(command, "--temperature");
+  if (!text) return 0.F;
+  float temperature = 0.F;
+  const char* const end = text->data() + text->size();
+  const auto parsed = std::from_chars(text->data(), end, temperature);
+  const bool in_range = temperature >= 0.F && temperature <= 2.F;  // false for NaN
+  if (parsed.ec != std::errc{} || parsed.ptr != end || !in_range) {
+    return bad_usage("--temperature: \"" + *text + "\" is not a number between 0 and 2", "ask");
+  }
+  return temperature;
+}
+
+std::vector<std::string> positionals_of(const RawCommand& command) {
+  std::vector<std::string> all;
+  for (const std::string& argument : command.positionals) all.push_back(unmarked(argument));
+  return all;
+}
+
+Result<CommandLine> ask_options(const RawCommand& command) {
+  AskOptions options;
+  options.image_paths = positionals_of(command);
+  if (options.image_paths.empty() || options.image_paths.back().empty()) {
+    return bad_usage("a question is missing", "ask");
+  }
+  options.question = std::move(options.image_paths.back());
+  options.image_paths.pop_back();
+  options.system = text_of(command, "--system").value_or("");
+  TSR_ASSIGN_OR_RETURN(options.max_tokens, whole_number(command, "--max-tokens"));
+  TSR_ASSIGN_OR_RETURN(options.temperature, temperature_of(command));
+  TSR_ASSIGN_OR_RETURN(options.seed, seed_of(command));
+  options.json = command.json;
+  options.quiet = command.quiet;
+  options.settings = setting_flags(command);
+  return CommandLine(std::move(options));
+}
+
+Result<CommandLine> plan_options(const RawCommand& command) {
+  PlanOptions options{positionals_of(command), command.json, setting_flags(command)};
+  if (options.image_paths.empty()) return bad_usage("an image is missing", "plan");
+  return CommandLine(std::move(options));
+}
+
+/// Unknown options and words, which CLI11 was told to leave to us.
+Result<void> refuse_extras(const CLI::App& app) {
+  const std::vector<std::string> extras = app.remaining();
+  if (extras.empty()) return {};
+  const bool is_program = app.get_parent() == nullptr;
+  const std::string word = unmarked(extras.front());
+  std::vector<std::string> names;
+  if (word.starts_with('-')) {
+    for (const CLI::Option* option : app.get_options()) {
+      if (!option->get_positional()) names.push_back(option->get_name());
+    }
+  } else if (is_program) {
+    for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
+  }
+  std::string message = word.starts_with('-') ? "unknown option "
+                        : is_program          ? "unknown command "
+                                              : "unexpected argument ";
+  message += word;
+  if (const auto closest = closest_name(word, names)) message += "; did you mean " + *closest + "?";
+  return bad_usage(message, is_program ? "" : app.get_name());
+}
+
+Result<CommandLine> to_options(const RawProgram& program) {
+  const auto parsed = program.app.get_subcommands();
+  if (!parsed.empty()) TSR_RETURN_IF_ERROR(refuse_extras(*parsed.front()));
+  TSR_RETURN_IF_ERROR(refuse_extras(program.app));
+  if (program.wants_version) return CommandLine(VersionOptions{});
+  if (parsed.empty()) return bad_usage("a command is missing", "");
+  const CLI::App* app = parsed.front();
+  if (app == program.ask.app) return ask_options(program.ask);
+  if (app == program.plan.app) return plan_options(program.plan);
+  if (app == program.version.app) return CommandLine(VersionOptions{program.version.json});
+  return CommandLine(ServeOptions{program.serve.print_config, setting_flags(program.serve)});
+}
+
+}  // namespace
+
+ExitCode exit_code_of(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kNotFound:
+    case ErrorCode::kUnsupportedMedia:
+    case ErrorCode::kTooLarge:
+      return ExitCode::kRefused;
+    case ErrorCode::kCancelled:
+      return ExitCode::kInterrupted;
+    case ErrorCode::kUnauthenticated:
+    case ErrorCode::kResourceExhausted:
+    case ErrorCode::kDeadlineExceeded:
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kInternal:
+      return ExitCode::kFailed;
+  }
+  return ExitCode::kFailed;
+}
+
+Result<CommandLine> parse_command_line(std::span<const std::string> arguments) {
+  RawProgram program;
+  const auto command = [&program]() -> const CLI::App& {
+    const auto parsed = program.app.get_subcommands();
+    return parsed.empty() ? program.app : *parsed.front();
+  };
+  try {
+    program.app.parse(marked(arguments));
+  } catch (const CLI::CallForHelp&) {
+    return CommandLine(HelpOptions{help_text(command())});
+  } catch (const CLI::Error& error) {
+    const bool is_program = command().get_parent() == nullptr;
+    return bad_usage(error.what(), is_program ? "" : command().get_name());
+  }
+  return to_options(program);
+}
+
+}  // namespace tessera::cli

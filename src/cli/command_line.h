@@ -1,0 +1,90 @@
+// The command line of the program `tessera`: parsed into plain values, without any side effect.
+//
+// Pure; any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/result.h"
+
+namespace tessera::cli {
+
+enum class ExitCode {
+  kOk = 0,
+  kFailed = 1,
+  kUsage = 2,
+  kRefused = 3,
+  kInterrupted = 130,  // 128 + SIGINT, as shells report it
+};
+
+struct ExitCodeMeaning {
+  ExitCode code;
+  std::string_view meaning;
+};
+
+/// Printed in every --help.
+inline constexpr std::array<ExitCodeMeaning, 5> kExitCodes{{
+    {ExitCode::kOk, "success"},
+    {ExitCode::kFailed, "failed while working (model, media worker, time limit)"},
+    {ExitCode::kUsage, "wrong usage or configuration"},
+    {ExitCode::kRefused, "input refused (not an image, too large, too long)"},
+    {ExitCode::kInterrupted, "interrupted"},
+}};
+
+/// What a finished request's error means for the exit code.
+ExitCode exit_code_of(const Error& error);
+
+/// Settings given as flags; load_settings() takes both.
+struct SettingFlags {
+  std::optional<std::string> config_path;
+  std::map<std::string, std::string> values;  // by setting key
+};
+
+struct AskOptions {
+  std::vector<std::string> image_paths;
+  std::string question;
+  std::string system;  // empty = no system message
+  std::optional<int> max_tokens;
+  float temperature = 0.F;
+  std::optional<std::uint64_t> seed;
+  bool json = false;
+  bool quiet = false;
+  SettingFlags settings;
+};
+
+struct PlanOptions {
+  std::vector<std::string> image_paths;
+  bool json = false;
+  SettingFlags settings;
+};
+
+struct ServeOptions {
+  bool print_config = false;
+  SettingFlags settings;
+};
+
+struct VersionOptions {
+  bool json = false;
+};
+
+/// Somebody asked for help: print it and leave with success.
+struct HelpOptions {
+  std::string text;
+};
+
+using CommandLine =
+    std::variant<AskOptions, PlanOptions, ServeOptions, VersionOptions, HelpOptions>;
+
+/// @param arguments  without the program's name
+/// @errors  invalid_argument (`bad_command_line`); the message ends with where to find help
+Result<CommandLine> parse_command_line(std::span<const std::string> arguments);
+
+}  // namespace tessera::cli

@@ -1,0 +1,28 @@
+// Image files named on the command line, read into memfds as the HTTP server's are.
+//
+// Free functions without state; any thread.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/limits.h"
+#include "core/request.h"
+#include "core/result.h"
+
+namespace tessera::cli {
+
+/// Reads at most limits.image_bytes_max bytes. Pipes work as well as files.
+/// @return  a sealed memfd, its offset at the start
+/// @errors  not_found (image_not_found); invalid_argument (unreadable_image, empty_image);
+///          too_large (image_too_large). The message does not name the file.
+Result<EncodedMedia> load_media_file(const std::string& path, const Limits& limits);
+
+/// All of them, or the first error with the image's number and name in front: these messages are
+/// for the terminal of the person who named the file.
+/// @errors  as above; too_large (too_many_images)
+Result<std::vector<EncodedMedia>> load_media_files(std::span<const std::string> paths,
+                                                   const Limits& limits);
+
+}  // namespace tessera::cli

@@ -1,0 +1,107 @@
+#include "cli/plan.h"
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+
+#include "cli/table_text.h"
+
+namespace tessera::cli {
+namespace {
+
+constexpr std::size_t kRuleWidth = 66;
+
+std::string size_cell(ImageSize size, std::size_t width) {
+  // "×" takes two bytes and one column.
+  const std::string text = std::to_string(size.width) + "×" + std::to_string(size.height);
+  return right_aligned(text, width + 1);
+}
+
+std::string number_cell(std::int64_t number, std::size_t width) {
+  return right_aligned(number == 0 ? "-" : std::to_string(number), width);
+}
+
+void print_row(std::ostream& out, const std::string& name, const std::string& sizes,
+               std::int64_t n_tiles, std::int64_t n_patches, std::int64_t n_visual_tokens) {
+  out << "  " << left_aligned(name, 7) << sizes << number_cell(n_tiles, 7)
+      << number_cell(n_patches, 10) << number_cell(n_visual_tokens, 16) << '\n';
+}
+
+nlohmann::ordered_json size_json(ImageSize size) {
+  nlohmann::ordered_json json;
+  json["width"] = size.width;
+  json["height"] = size.height;
+  return json;
+}
+
+std::string plan_json(const pipeline::PlanReport& report) {
+  nlohmann::ordered_json json;
+  json["images"] = nlohmann::ordered_json::array();
+  for (const ImagePlan& image : report.images) {
+    nlohmann::ordered_json row;
+    row["source"] = size_json(image.source);
+    row["planned"] = size_json(image.planned);
+    row["n_tiles"] = image.n_tiles;
+    row["n_patches"] = image.n_patches;
+    row["n_visual_tokens"] = image.n_visual_tokens;
+    json["images"].push_back(std::move(row));
+  }
+  json["n_text_tokens"] = report.n_text_tokens;
+  json["n_visual_tokens"] = report.n_visual_tokens;
+  json["encode_flops"] = report.encode_flops;
+  json["prefill_flops"] = report.prefill_flops;
+  json["kv_bytes"] = report.kv_bytes;
+  return json.dump(2) + "\n";
+}
+
+}  // namespace
+
+ExitCode run_plan(const PlanOptions& options, std::vector<EncodedMedia> media,
+                  pipeline::Service& service, const Terminal& terminal) {
+  Request request;
+  request.model = service.model().name;
+  Message message{Role::kUser, {}};
+  for (std::size_t i = 0; i < media.size(); ++i) message.parts.emplace_back(ImagePart{i});
+  request.messages.push_back(std::move(message));
+  request.media = std::move(media);
+
+  const auto report = service.plan(std::move(request), TenantId{});
+  if (!report) return print_error(report.error(), options.json, terminal);
+  terminal.out << (options.json ? plan_json(*report) : plan_table(*report)) << std::flush;
+  return terminal.out ? ExitCode::kOk : ExitCode::kFailed;
+}
+
+std::string plan_table(const pipeline::PlanReport& report) {
+  std::ostringstream out;
+  out << "  image  " << right_aligned("source", 13) << right_aligned("planned", 13)
+      << right_aligned("tiles", 7) << right_aligned("patches", 10)
+      << right_aligned("visual tokens", 16) << '\n'
+      << "  " << rule(kRuleWidth) << '\n';
+  std::int64_t n_tiles = 0;
+  std::int64_t n_patches = 0;
+  for (std::size_t i = 0; i < report.images.size(); ++i) {
+    const ImagePlan& image = report.images[i];
+    print_row(out, std::to_string(i + 1),
+              size_cell(image.source, 13) + size_cell(image.planned, 13), image.n_tiles,
+              image.n_patches, image.n_visual_tokens);
+    n_tiles += image.n_tiles;
+    n_patches += image.n_patches;
+  }
+  if (report.images.size() > 1) {
+    out << "  " << rule(kRuleWidth) << '\n';
+    print_row(out, "total", std::string(26, ' '), n_tiles, n_patches, report.n_visual_tokens);
+  }
+  const int n_tokens = report.n_visual_tokens + report.n_text_tokens;
+  out << "\n  prompt     " << counted(n_tokens, "token") << ": " << report.n_visual_tokens
+      << " visual, " << report.n_text_tokens << " text\n"
+      << "  encode     " << left_aligned(with_prefix(report.encode_flops, "FLOP"), 14)
+      << "vision tower, all tiles\n"
+      << "  prefill    " << left_aligned(with_prefix(report.prefill_flops, "FLOP"), 14)
+      << "language model, all prompt tokens\n"
+      << "  KV memory  " << left_aligned(bytes_text(report.kv_bytes), 14)
+      << "keys and values of the prompt, as f16\n";
+  return out.str();
+}
+
+}  // namespace tessera::cli
