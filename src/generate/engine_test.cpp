@@ -259,7 +259,7 @@ TEST_F(EngineTest, EndsTheNewestRequestWhenTheKvCacheIsFull) {
   run();
 
   EXPECT_EQ(oldest.recorder->text(), "oldest");
-  EXPECT_EQ(newest.recorder->reason(), "kv_cache_full");
+  ASSERT_EQ(newest.recorder->reason(), "kv_cache_full");
   EXPECT_GT(newest.recorder->end().error->retry_after.count(), 0);
 }
 

@@ -97,7 +97,9 @@ class Recorder final : public EventSink {
     return std::nullopt;
   }
 
+  /// Of the error it ended with; empty = without one.
   std::string reason() const {
+    if (n_ends() != 1) return std::to_string(n_ends()) + " terminal events";
     const auto error = end().error;
     return error ? error->reason : "";
   }
