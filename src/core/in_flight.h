@@ -49,6 +49,9 @@ class InFlight {
   const TimePoint deadline;
   const std::stop_token stop;
 
+  /// What it holds until it ends, whoever that concerns; e.g. its place in admission.
+  std::shared_ptr<void> holds;
+
   // Filled by the stages, in this order.
   Prompt prompt;
   std::vector<std::unique_ptr<PreparedTile>> tiles;          // one per VisualSegment, in order

@@ -1,0 +1,137 @@
+#include "app/commands.h"
+
+#include <utility>
+
+#include "admission/api_keys.h"
+#include "api/http_server.h"
+#include "app/wiring.h"
+#include "cli/media_file.h"
+#include "cli/plan.h"
+#include "core/log.h"
+
+namespace tessera::app {
+namespace {
+
+using cli::ExitCode;
+
+/// What running answers get to finish after the first signal.
+constexpr std::chrono::milliseconds kStopGrace{1000};
+
+/// Everything a command works with; built from its flags.
+struct Session {
+  SteadyClock clock;
+  cli::LoadedSettings settings;
+  std::unique_ptr<metrics::Metrics> metrics;
+  std::unique_ptr<pipeline::Pipeline> pipeline;
+};
+
+Result<std::unique_ptr<Session>> open_session(const cli::SettingFlags& flags) {
+  auto session = std::make_unique<Session>();
+  TSR_ASSIGN_OR_RETURN(session->settings, read_settings(flags));
+  session->metrics = std::make_unique<metrics::Metrics>(build_info());
+  TSR_ASSIGN_OR_RETURN(session->pipeline,
+                       start_pipeline(session->settings.values, session->clock, *session->metrics));
+  return session;
+}
+
+ExitCode run(const cli::AskOptions& options, SignalWatcher& signals,
+             const cli::Terminal& terminal) {
+  auto session = open_session(options.settings);
+  if (!session) return cli::print_error(session.error(), options.json, terminal);
+  Session& s = **session;
+  Trace trace(s.clock.now());
+  auto media = cli::load_media_files(options.image_paths, s.settings.values.limits);
+  if (!media) return cli::print_error(media.error(), options.json, terminal);
+  return cli::run_ask(options, {*std::move(media), std::move(trace)}, *s.pipeline, terminal,
+                      s.clock, signals.token());
+}
+
+ExitCode run(const cli::PlanOptions& options, SignalWatcher& /*signals*/,
+             const cli::Terminal& terminal) {
+  auto session = open_session(options.settings);
+  if (!session) return cli::print_error(session.error(), options.json, terminal);
+  Session& s = **session;
+  auto media = cli::load_media_files(options.image_paths, s.settings.values.limits);
+  if (!media) return cli::print_error(media.error(), options.json, terminal);
+  return cli::run_plan(options, *std::move(media), *s.pipeline, terminal);
+}
+
+api::HttpOptions http_options(const cli::Settings& settings, admission::ApiKeys keys) {
+  api::HttpOptions http;
+  http.address = settings.host;
+  http.port = static_cast<std::uint16_t>(settings.port);
+  http.n_threads = settings.n_http_threads;
+  http.limits = settings.limits;
+  http.keys = std::move(keys);
+  return http;
+}
+
+Result<admission::ApiKeys> load_keys(const cli::Settings& settings) {
+  if (settings.api_key_file.empty()) return admission::ApiKeys();
+  return admission::ApiKeys::load(settings.api_key_file);
+}
+
+ExitCode serve(Session& session, SignalWatcher& signals, const cli::Terminal& terminal) {
+  const cli::Settings& settings = session.settings.values;
+  auto keys = load_keys(settings);
+  if (!keys) return cli::print_error(keys.error(), false, terminal);
+  pipeline::Pipeline& pipeline = *session.pipeline;
+  metrics::Metrics& metrics = *session.metrics;
+  api::HttpServer server(
+      http_options(settings, *std::move(keys)), pipeline,
+      [&pipeline, &metrics] {
+        pipeline.publish_gauges();
+        return metrics.expose();
+      },
+      session.clock);
+  const auto port = server.start();
+  if (!port) return cli::print_error(port.error(), false, terminal);
+  terminal.out << "tessera: " << pipeline.model().name << " at http://" << settings.host << ":"
+               << *port << "/v1" << std::endl;
+  signals.wait();
+  terminal.out << "tessera: stopping" << std::endl;
+  server.stop(kStopGrace);
+  pipeline.shutdown();
+  return ExitCode::kOk;
+}
+
+ExitCode run(const cli::ServeOptions& options, SignalWatcher& signals,
+             const cli::Terminal& terminal) {
+  if (options.print_config) {
+    const auto settings = read_settings(options.settings);
+    if (!settings) return cli::print_error(settings.error(), false, terminal);
+    terminal.out << cli::print_config(*settings);
+    return ExitCode::kOk;
+  }
+  auto session = open_session(options.settings);
+  if (!session) return cli::print_error(session.error(), false, terminal);
+  set_log_level((*session)->settings.values.log_level);
+  return serve(**session, signals, terminal);
+}
+
+ExitCode run(const cli::VersionOptions& options, SignalWatcher& /*signals*/,
+             const cli::Terminal& terminal) {
+  terminal.out << version_text(options.json);
+  return ExitCode::kOk;
+}
+
+ExitCode run(const cli::HelpOptions& options, SignalWatcher& /*signals*/,
+             const cli::Terminal& terminal) {
+  terminal.out << options.text;
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+ExitCode run_command(const cli::CommandLine& command, SignalWatcher& signals,
+                     const cli::Terminal& terminal) {
+  return std::visit(
+      [&](const auto& options) {
+        const ExitCode code = run(options, signals, terminal);
+        terminal.out.flush();
+        return code;
+      },
+      command);
+}
+
+}  // namespace tessera::app

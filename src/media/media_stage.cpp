@@ -1,0 +1,104 @@
+#include "media/media_stage.h"
+
+#include <pthread.h>
+
+#include <utility>
+
+namespace tessera::media {
+namespace {
+
+Error shutting_down() {
+  return make_error(ErrorCode::kUnavailable, "shutting_down", "the server is shutting down");
+}
+
+std::vector<ImageSize> sizes_of(std::span<const ProbedImage> probed) {
+  std::vector<ImageSize> sizes;
+  sizes.reserve(probed.size());
+  for (const ProbedImage& image : probed) sizes.push_back(image.size);
+  return sizes;
+}
+
+}  // namespace
+
+Result<std::vector<ImageSize>> probe_sizes(const DecoderOptions& options, const Limits& limits,
+                                           std::span<const EncodedMedia> media,
+                                           std::stop_token stop) {
+  if (media.empty()) return std::vector<ImageSize>();
+  TSR_ASSIGN_OR_RETURN(DecodeSession session,
+                       DecodeSession::open(options, limits, media, std::move(stop)));
+  TSR_ASSIGN_OR_RETURN(const std::vector<ProbedImage> probed, session.probe());
+  return sizes_of(probed);
+}
+
+MediaStage::MediaStage(MediaStageOptions options, const Limits& limits, const Clock& clock,
+                       MediaHooks hooks)
+    : options_(std::move(options)),
+      limits_(limits),
+      clock_(clock),
+      hooks_(std::move(hooks)),
+      queue_(options_.queue_capacity) {
+  for (int i = 0; i < options_.n_threads; ++i) {
+    threads_.emplace_back([this](const std::stop_token& stop) { run(stop); });
+    pthread_setname_np(threads_.back().native_handle(), "media");
+  }
+}
+
+bool MediaStage::try_submit(std::unique_ptr<InFlight>&& request) {
+  request->trace.enter(Stage::kMediaWait, clock_.now());
+  return queue_.try_push(std::move(request));
+}
+
+void MediaStage::shutdown() {
+  queue_.close();
+  for (std::jthread& thread : threads_) thread.request_stop();
+  for (std::jthread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
+  while (auto request = queue_.try_pop()) (*request)->end(shutting_down(), clock_.now());
+}
+
+void MediaStage::run(const std::stop_token& stop) {
+  while (auto popped = queue_.pop(stop)) {
+    std::unique_ptr<InFlight> request = *std::move(popped);
+    if (const auto served = serve(*request, stop); !served) {
+      request->end(stop.stop_requested() ? shutting_down() : served.error(), clock_.now());
+      continue;
+    }
+    request->request.media.clear();
+    hooks_.next(std::move(request));
+  }
+}
+
+Result<void> MediaStage::serve(InFlight& request, const std::stop_token& stop) {
+  if (auto reason = request.should_stop(clock_.now())) return *std::move(reason);
+  // One session, two reasons to kill it: the request's and the stage's.
+  std::stop_source either;
+  const std::stop_callback on_request(request.stop, [&either] { either.request_stop(); });
+  const std::stop_callback on_shutdown(stop, [&either] { either.request_stop(); });
+
+  request.trace.enter(Stage::kMediaDecode, clock_.now());
+  TSR_ASSIGN_OR_RETURN(
+      DecodeSession session,
+      DecodeSession::open(options_.decoder, limits_, request.request.media, either.get_token()));
+  TSR_ASSIGN_OR_RETURN(const std::vector<ProbedImage> probed, session.probe());
+
+  request.trace.enter(Stage::kPlan, clock_.now());
+  TSR_RETURN_IF_ERROR(hooks_.plan(request, sizes_of(probed)));
+  if (auto reason = request.should_stop(clock_.now())) return *std::move(reason);
+
+  request.trace.enter(Stage::kMediaDecode, clock_.now());
+  auto images = session.decode();
+  if (hooks_.on_decoded) {
+    hooks_.on_decoded(images ? std::nullopt : std::optional<Error>(images.error()));
+  }
+  if (!images) return std::move(images).error();
+
+  request.trace.enter(Stage::kResize, clock_.now());
+  for (Image& image : *images) {
+    TSR_RETURN_IF_ERROR(hooks_.prepare(request, image));
+    image = Image{};  // its pixels are in the tiles now
+  }
+  return {};
+}
+
+}  // namespace tessera::media

@@ -1,0 +1,72 @@
+// Stage 3 as threads: requests with media → planned prompts and prepared tiles.
+//
+// Each media thread serves one request at a time through one DecodeSession. What it needs from the
+// stages around it (planning from sizes, preparing from pixels) comes as functions, so that it
+// knows neither prompts nor models.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "core/bounded_queue.h"
+#include "core/clock.h"
+#include "core/in_flight.h"
+#include "media/decode_session.h"
+
+namespace tessera::media {
+
+/// @thread all are called on a media thread
+struct MediaHooks {
+  /// Fills InFlight::prompt from the images' sizes.
+  std::function<Result<void>(InFlight&, std::span<const ImageSize>)> plan;
+  /// Appends one image's tiles to InFlight::tiles.
+  std::function<Result<void>(InFlight&, const Image&)> prepare;
+  /// Takes the request on.
+  std::function<void(std::unique_ptr<InFlight>)> next;
+  /// One image was decoded, or its session failed; may be empty.
+  std::function<void(const std::optional<Error>&)> on_decoded;
+};
+
+struct MediaStageOptions {
+  DecoderOptions decoder;
+  int n_threads = 2;
+  std::size_t queue_capacity = 0;  // at least as many as may be admitted
+};
+
+/// Sizes of a request's media, in order, without decoding it. Blocks for the worker.
+/// @thread any
+/// @errors  those of DecodeSession::open and probe
+Result<std::vector<ImageSize>> probe_sizes(const DecoderOptions& options, const Limits& limits,
+                                           std::span<const EncodedMedia> media,
+                                           std::stop_token stop);
+
+/// @thread construction and shutdown by the owner; try_submit from any thread
+class MediaStage {
+ public:
+  MediaStage(MediaStageOptions options, const Limits& limits, const Clock& clock, MediaHooks hooks);
+  ~MediaStage() { shutdown(); }
+
+  /// Queues a request with media. False (item untouched) when full or shut down.
+  [[nodiscard]] bool try_submit(std::unique_ptr<InFlight>&& request);
+
+  /// Kills the workers that run, ends what is queued with `unavailable`, joins. Idempotent.
+  void shutdown();
+
+  std::size_t queue_depth() const { return queue_.size(); }
+
+ private:
+  void run(const std::stop_token& stop);
+  Result<void> serve(InFlight& request, const std::stop_token& stop);
+
+  const MediaStageOptions options_;
+  const Limits limits_;
+  const Clock& clock_;
+  const MediaHooks hooks_;
+  BoundedQueue<std::unique_ptr<InFlight>> queue_;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace tessera::media

@@ -1,0 +1,183 @@
+#include "pipeline/pipeline.h"
+
+#include <utility>
+
+#include "prompt/cost_estimate.h"
+#include "prompt/prompt_builder.h"
+
+namespace tessera::pipeline {
+namespace {
+
+Error shutting_down_error() {
+  return make_error(ErrorCode::kUnavailable, "shutting_down", "the server is shutting down");
+}
+
+generate::EngineOptions engine_options(const PipelineOptions& options) {
+  generate::EngineOptions engine;
+  engine.output_tokens_default = options.limits.output_tokens_default;
+  engine.output_tokens_max = options.limits.output_tokens_max;
+  engine.n_token_rows = options.n_token_rows;
+  engine.n_visual_rows = options.n_visual_rows;
+  engine.n_waiting_max = static_cast<std::size_t>(options.limits.requests_max);
+  return engine;
+}
+
+media::MediaStageOptions media_options(const PipelineOptions& options) {
+  return {options.decoder, options.n_media_threads,
+          static_cast<std::size_t>(options.limits.requests_max)};
+}
+
+}  // namespace
+
+/// Forwards what the stages observe to the metrics.
+class Pipeline::Observer final : public generate::EngineObserver, public encode::EncodeObserver {
+ public:
+  explicit Observer(metrics::Metrics& metrics) : metrics_(metrics) {}
+
+  void on_step(const generate::StepReport& step) override {
+    metrics_.record_step(step.n_text_rows, step.n_visual_rows, step.duration);
+  }
+  void on_load(const generate::EngineLoad& load) override {
+    metrics_.set_running_sequences(load.n_running_sequences);
+    metrics_.set_kv_cells(load.n_kv_cells_used, load.n_kv_cells);
+    metrics_.set_queue_depth(metrics::Queue::kEngine, load.n_waiting_requests);
+  }
+  void on_encode(int n_patches, Duration duration) override {
+    metrics_.record_encode(n_patches, duration);
+  }
+
+ private:
+  metrics::Metrics& metrics_;
+};
+
+Pipeline::Pipeline(runtime::LoadedModel loaded, const PipelineOptions& options, const Clock& clock,
+                   metrics::Metrics& metrics)
+    : options_(options),
+      clock_(clock),
+      metrics_(metrics),
+      model_(loaded.model),
+      info_(loaded.model->info()),
+      admission_(options.limits),
+      observer_(std::make_unique<Observer>(metrics)),
+      engine_(std::move(loaded.executor), loaded.model, engine_options(options), clock,
+              observer_.get()),
+      encode_(std::move(loaded.encoder), static_cast<std::size_t>(options.limits.requests_max),
+              clock, observer_.get(),
+              [this](std::unique_ptr<InFlight> request) { to_engine(std::move(request)); }),
+      media_(media_options(options), options.limits, clock, media_hooks()) {
+  if (!options.model_name.empty()) info_.name = options.model_name;
+}
+
+Pipeline::~Pipeline() { shutdown(); }
+
+media::MediaHooks Pipeline::media_hooks() {
+  media::MediaHooks hooks;
+  hooks.plan = [this](InFlight& request, std::span<const ImageSize> sizes) {
+    return plan_prompt(request, sizes);
+  };
+  hooks.prepare = [this](InFlight& request, const Image& image) {
+    return prepare_image(request, image);
+  };
+  hooks.next = [this](std::unique_ptr<InFlight> request) { to_encode(std::move(request)); };
+  hooks.on_decoded = [this](const std::optional<Error>& error) {
+    metrics_.record_media_decode(error);
+  };
+  return hooks;
+}
+
+Result<StreamReader> Pipeline::submit(Request request, TenantId tenant, Trace trace) {
+  if (!ready()) return shutting_down_error();
+  TSR_RETURN_IF_ERROR(admission::check_request(request, options_.limits));
+  if (!request.media.empty() && !info_.has_vision) {
+    return make_error(ErrorCode::kInvalidArgument, "vision_not_supported",
+                      "this model takes no images", "messages");
+  }
+  TSR_ASSIGN_OR_RETURN(admission::Admission::Ticket ticket, admission_.admit(tenant));
+
+  std::stop_source stop;
+  auto stream = std::make_shared<TokenStream>(stop);
+  const RequestId id{n_requests_.fetch_add(1, std::memory_order_relaxed) + 1};
+  const TimePoint deadline = trace.arrival() + options_.limits.request_timeout;
+  auto in_flight = std::make_unique<InFlight>(id, tenant, std::move(request), std::move(trace),
+                                              deadline, stop.get_token(), stream);
+  in_flight->holds = std::make_shared<admission::Admission::Ticket>(std::move(ticket));
+
+  if (in_flight->request.media.empty()) {
+    in_flight->trace.enter(Stage::kPlan, clock_.now());
+    if (auto planned = plan_prompt(*in_flight, {}); !planned) {
+      in_flight->end(std::move(planned).error(), clock_.now());
+    } else {
+      to_engine(std::move(in_flight));
+    }
+  } else if (!media_.try_submit(std::move(in_flight))) {
+    in_flight->end(shutting_down_error(), clock_.now());
+  }
+  return StreamReader(std::move(stream));
+}
+
+Result<PlanReport> Pipeline::plan(Request request, TenantId /*tenant*/) {
+  TSR_RETURN_IF_ERROR(admission::check_request(request, options_.limits));
+  TSR_ASSIGN_OR_RETURN(const std::vector<ImageSize> sizes,
+                       media::probe_sizes(options_.decoder, options_.limits, request.media, {}));
+  TSR_ASSIGN_OR_RETURN(const Prompt prompt,
+                       prompt::build_prompt(*model_, request, sizes, options_.limits));
+  const prompt::CostEstimate cost = prompt::estimate_cost(info_, prompt);
+  return PlanReport{prompt.images,     prompt.n_text_tokens, prompt.n_visual_tokens,
+                    cost.encode_flops, cost.prefill_flops,   cost.kv_bytes};
+}
+
+void Pipeline::account(const Trace& trace, const std::optional<Error>& error) {
+  metrics_.record_request(trace, error);
+}
+
+Result<void> Pipeline::plan_prompt(InFlight& request, std::span<const ImageSize> sizes) const {
+  TSR_ASSIGN_OR_RETURN(request.prompt,
+                       prompt::build_prompt(*model_, request.request, sizes, options_.limits));
+  TraceCounts& counts = request.trace.counts;
+  counts.n_images = static_cast<int>(request.prompt.images.size());
+  for (const ImagePlan& image : request.prompt.images) counts.n_tiles += image.n_tiles;
+  counts.n_visual_tokens = request.prompt.n_visual_tokens;
+  counts.n_text_tokens = request.prompt.n_text_tokens;
+  return {};
+}
+
+Result<void> Pipeline::prepare_image(InFlight& request, const Image& image) const {
+  TSR_ASSIGN_OR_RETURN(auto tiles, model_->prepare(image));
+  for (auto& tile : tiles) request.tiles.push_back(std::move(tile));
+  return {};
+}
+
+void Pipeline::to_encode(std::unique_ptr<InFlight> request) {
+  // What was planned and what was prepared must be the same tiles, or rows and positions part ways.
+  std::size_t n_planned = 0;
+  for (const Segment& segment : request->prompt.segments) {
+    n_planned += std::holds_alternative<VisualSegment>(segment) ? 1U : 0U;
+  }
+  if (n_planned != request->tiles.size()) {
+    request->end(make_error(ErrorCode::kInternal, "internal_error",
+                            std::to_string(request->tiles.size()) + " tiles were prepared; " +
+                                std::to_string(n_planned) + " were planned"),
+                 clock_.now());
+    return;
+  }
+  if (!encode_.try_submit(std::move(request))) request->end(shutting_down_error(), clock_.now());
+}
+
+void Pipeline::to_engine(std::unique_ptr<InFlight> request) {
+  if (!engine_.try_submit(std::move(request))) request->end(shutting_down_error(), clock_.now());
+}
+
+void Pipeline::shutdown() {
+  shutting_down_.store(true, std::memory_order_release);
+  media_.shutdown();
+  encode_.shutdown();
+  engine_.shutdown();
+}
+
+void Pipeline::publish_gauges() {
+  metrics_.set_queue_depth(metrics::Queue::kMedia, media_.queue_depth());
+  metrics_.set_queue_depth(metrics::Queue::kEncode, encode_.queue_depth());
+  metrics_.set_requests_in_flight(static_cast<std::size_t>(admission_.n_admitted()));
+}
+
+}  // namespace tessera::pipeline

@@ -1,0 +1,80 @@
+// Joins the stages: a request moves from admission through media, prompt and encode to the engine,
+// each hand-over a push into the next stage's own bounded queue.
+//
+//   submit ─ text only ──────────────────────────────▶ engine ─▶ events
+//          └ with images ─▶ media ×M ─▶ encode ×1 ───▶ engine ─▶ events
+//
+// Every queue holds as many requests as admission lets in, so no hand-over can find its queue full;
+// it can find it closed, at shutdown. Shutdown goes in data-flow order.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "admission/admission.h"
+#include "core/clock.h"
+#include "core/limits.h"
+#include "encode/encode_stage.h"
+#include "generate/engine_loop.h"
+#include "media/media_stage.h"
+#include "metrics/metrics.h"
+#include "pipeline/service.h"
+
+namespace tessera::pipeline {
+
+struct PipelineOptions {
+  Limits limits;
+  media::DecoderOptions decoder;
+  int n_media_threads = 2;
+  int n_token_rows = 64;   // of one step
+  int n_visual_rows = 64;  // of one step
+  std::string model_name;  // empty = what the model file says
+};
+
+/// @thread Service's methods from any thread; construction and shutdown by the owner
+class Pipeline final : public Service {
+ public:
+  /// @param clock, metrics  outlive the pipeline
+  Pipeline(runtime::LoadedModel loaded, const PipelineOptions& options, const Clock& clock,
+           metrics::Metrics& metrics);
+  ~Pipeline() override;
+
+  const runtime::ModelInfo& model() const override { return info_; }
+  bool ready() const override { return !shutting_down_.load(std::memory_order_acquire); }
+  Result<StreamReader> submit(Request request, TenantId tenant, Trace trace) override;
+  Result<PlanReport> plan(Request request, TenantId tenant) override;
+  void account(const Trace& trace, const std::optional<Error>& error) override;
+
+  /// Refuses new requests and ends every request in flight; joins every thread. Idempotent.
+  void shutdown();
+
+  /// Puts queue depths and requests in flight into the metrics; before each exposition.
+  void publish_gauges();
+
+ private:
+  class Observer;
+
+  Result<void> plan_prompt(InFlight& request, std::span<const ImageSize> sizes) const;
+  Result<void> prepare_image(InFlight& request, const Image& image) const;
+  void to_encode(std::unique_ptr<InFlight> request);
+  void to_engine(std::unique_ptr<InFlight> request);
+  media::MediaHooks media_hooks();
+
+  const PipelineOptions options_;
+  const Clock& clock_;
+  metrics::Metrics& metrics_;
+  const std::shared_ptr<const runtime::Model> model_;
+  runtime::ModelInfo info_;
+  admission::Admission admission_;
+  std::atomic<bool> shutting_down_{false};
+  std::atomic<std::uint64_t> n_requests_{0};
+
+  // Last stage first, so that each stage's successor exists before it and outlives it.
+  std::unique_ptr<Observer> observer_;
+  generate::EngineLoop engine_;
+  encode::EncodeStage encode_;
+  media::MediaStage media_;
+};
+
+}  // namespace tessera::pipeline
