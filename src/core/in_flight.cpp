@@ -28,6 +28,7 @@ void InFlight::end(std::optional<Error> error, TimePoint now) {
   TSR_CHECK(!ended_);
   ended_ = true;
   trace.enter(Stage::kEmit, now);
+  holds.reset();  // whoever sees the end may count on its place being free
   sink_->push(StreamEnd{std::move(error), trace});
 }
 

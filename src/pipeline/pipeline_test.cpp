@@ -1,0 +1,279 @@
+// The whole pipeline on the fake runtime and the real media worker.
+#include "pipeline/pipeline.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "media/testing/encode_images.h"
+#include "runtime/fake/fake_runtime.h"
+
+namespace tessera::pipeline {
+namespace {
+
+using media::testing::ByteVector;
+using runtime::fake::Call;
+using runtime::fake::Effect;
+using runtime::fake::FakeControl;
+using runtime::fake::FakeOptions;
+
+ByteVector small_png(ImageSize size = {56, 28}) {
+  return media::testing::encode_png(media::testing::gradient(size));
+}
+
+/// A user message of one line, behind `n_images` copies of a picture.
+Request ask(const std::string& text, int n_images = 0, const ByteVector& file = small_png()) {
+  Request request;
+  Message message;
+  for (int i = 0; i < n_images; ++i) {
+    message.parts.emplace_back(ImagePart{request.media.size(), ImageDetail::kAuto});
+    request.media.push_back(media::testing::to_media(file));
+  }
+  message.parts.emplace_back(TextPart{text});
+  request.messages.push_back(std::move(message));
+  request.sampling.temperature = 0;
+  return request;
+}
+
+/// What came back for one request.
+struct Answer {
+  std::string text;
+  std::optional<Error> error;
+  std::optional<Trace> trace;
+  int n_ends = 0;  // terminal events
+};
+
+Answer read_all(StreamReader& reader) {
+  Answer answer;
+  while (answer.n_ends == 0) {
+    const auto event = reader->pop({});
+    if (const auto* delta = std::get_if<TokenDelta>(&*event)) answer.text += delta->piece;
+    if (const auto* end = std::get_if<StreamEnd>(&*event)) {
+      answer.error = end->error;
+      answer.trace = end->trace;
+      ++answer.n_ends;
+    }
+  }
+  while (const auto event = reader->try_pop()) {
+    answer.n_ends += std::holds_alternative<StreamEnd>(*event) ? 1 : 0;
+  }
+  return answer;
+}
+
+class PipelineTest : public ::testing::Test {
+ protected:
+  PipelineTest() { fake_.control = control_; }
+
+  void start() {
+    options_.decoder.worker_path = TESSERA_MEDIA_WORKER;
+    options_.decoder.base_timeout = std::chrono::seconds(60);
+    pipeline_ =
+        std::make_unique<Pipeline>(runtime::fake::load(fake_).value(), options_, clock_, metrics_);
+  }
+  Result<StreamReader> submit(Request request) {
+    return pipeline_->submit(std::move(request), TenantId{0}, Trace(clock_.now()));
+  }
+  Answer answer(Request request) {
+    auto reader = submit(std::move(request));
+    if (!reader) return {{}, reader.error(), {}, 0};
+    return read_all(*reader);
+  }
+
+  const std::shared_ptr<FakeControl> control_ = std::make_shared<FakeControl>();
+  FakeOptions fake_;
+  PipelineOptions options_;
+  SteadyClock clock_;
+  metrics::Metrics metrics_{{"test", "fake"}};
+  std::unique_ptr<Pipeline> pipeline_;
+};
+
+TEST_F(PipelineTest, AnswersTextWithoutTouchingMediaOrEncoder) {
+  start();
+
+  const Answer got = answer(ask("say:hello"));
+
+  EXPECT_FALSE(got.error);
+  EXPECT_EQ(got.text, "hello");
+  EXPECT_EQ(control_->n_calls(Call::kEncode), 0);
+  EXPECT_EQ(got.trace->in(Stage::kMediaDecode), Duration{});
+}
+
+TEST_F(PipelineTest, AnswersAboutImagesThroughEveryStage) {
+  start();
+
+  const Answer got = answer(ask("say:two", 2));
+
+  ASSERT_FALSE(got.error) << got.error->message;
+  EXPECT_EQ(got.text, "two");
+  EXPECT_EQ(got.trace->counts.n_images, 2);
+  EXPECT_EQ(got.trace->counts.n_tiles, 2);
+  EXPECT_EQ(got.trace->counts.n_visual_tokens, 4);  // 56×28 pixels are two cells each
+  for (const Stage stage : {Stage::kMediaDecode, Stage::kPlan, Stage::kResize, Stage::kEncode,
+                            Stage::kPrefillVisual, Stage::kPrefillText, Stage::kDecode}) {
+    EXPECT_GT(got.trace->in(stage), Duration{}) << to_string(stage);
+  }
+  EXPECT_EQ(control_->n_violations(), 0) << control_->last_violation();
+}
+
+TEST_F(PipelineTest, StagesSumToTheTotal) {
+  start();
+
+  Answer got = answer(ask("count:20", 1));
+  got.trace->finish(clock_.now());
+
+  Duration sum{};
+  for (std::size_t i = 0; i < kStageCount; ++i) sum += got.trace->in(static_cast<Stage>(i));
+  EXPECT_EQ(sum, got.trace->total());
+}
+
+TEST_F(PipelineTest, AnswersAreTheSameAloneAndInACrowd) {
+  start();
+  const std::string alone = answer(ask("what is it?", 1)).text;
+
+  std::vector<StreamReader> readers;
+  for (int i = 0; i < 30; ++i) {
+    readers.push_back(submit(i % 3 == 0 ? ask("what is it?", 1) : ask("count:9")).value());
+  }
+
+  for (std::size_t i = 0; i < readers.size(); ++i) {
+    const Answer got = read_all(readers[i]);
+    ASSERT_FALSE(got.error);
+    if (i % 3 == 0) {
+      EXPECT_EQ(got.text, alone);
+    }
+  }
+  EXPECT_EQ(control_->n_violations(), 0) << control_->last_violation();
+}
+
+TEST_F(PipelineTest, EachFaultOfTheRuntimeEndsInExactlyOneTerminalEvent) {
+  const std::vector<std::pair<Call, Effect>> faults{
+      {Call::kApplyChatTemplate, Effect::kError}, {Call::kTokenize, Effect::kError},
+      {Call::kPrepare, Effect::kError},           {Call::kEncode, Effect::kError},
+      {Call::kEncode, Effect::kCancelled},        {Call::kDecodeTokens, Effect::kFatal},
+      {Call::kDecodeTokens, Effect::kNoKvSlot},   {Call::kDecodeVisual, Effect::kFatal},
+      {Call::kMakeSampler, Effect::kError},       {Call::kSample, Effect::kError}};
+  for (const auto& [call, effect] : faults) {
+    fake_.control = std::make_shared<FakeControl>();
+    fake_.control->fail(call, 1, effect);
+    start();
+
+    const Answer failed = answer(ask("say:one", 1));
+    const Answer next = answer(ask("say:two", 1));
+
+    EXPECT_EQ(failed.n_ends, 1);
+    EXPECT_FALSE(next.error) << next.error->message;
+    EXPECT_EQ(next.text, "two") << "after fault of call " << static_cast<int>(call);
+    EXPECT_EQ(fake_.control->n_violations(), 0) << fake_.control->last_violation();
+  }
+}
+
+TEST_F(PipelineTest, BadImagesAreTheSendersErrorAndNobodyElses) {
+  start();
+  const ByteVector png = small_png();
+  const ByteVector truncated(png.begin(), png.begin() + static_cast<long>(png.size() / 2));
+  const ByteVector text{'h', 'e', 'l', 'l', 'o'};
+
+  EXPECT_EQ(answer(ask("?", 1, truncated)).error->reason, "image_invalid");
+  EXPECT_EQ(answer(ask("?", 1, text)).error->reason, "image_format_unsupported");
+  EXPECT_EQ(answer(ask("?", 1, ByteVector{})).error->reason, "image_empty");
+  EXPECT_EQ(answer(ask("say:fine", 1)).text, "fine");
+}
+
+TEST_F(PipelineTest, RefusesMoreRequestsThanItsLimit) {
+  options_.limits.requests_max = 1;
+  control_->fail(Call::kDecodeTokens, 1, Effect::kSlow);
+  start();
+  auto first = submit(ask("say:first")).value();
+  control_->wait_until_held();
+
+  const auto second = submit(ask("say:second"));
+
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kResourceExhausted);
+  control_->release();
+  EXPECT_EQ(read_all(first).text, "first");
+}
+
+TEST_F(PipelineTest, PlacesAreFreeAgainWhenRequestsEnd) {
+  options_.limits.requests_max = 1;
+  start();
+
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(answer(ask("say:again")).text, "again");
+  }
+}
+
+TEST_F(PipelineTest, ReaderThatGoesAwayDuringAnEncodeFreesTheEncoder) {
+  control_->fail(Call::kEncode, 1, Effect::kSlow);
+  start();
+  {
+    const auto gone = submit(ask("say:gone", 1)).value();
+    control_->wait_until_held();
+  }
+
+  EXPECT_EQ(answer(ask("say:next", 1)).text, "next");
+}
+
+TEST_F(PipelineTest, ContextOverflowIsRefusedWithTheNumbers) {
+  fake_.context_length = 64;
+  start();
+
+  const Answer got = answer(ask(std::string(100, 'a')));
+
+  ASSERT_TRUE(got.error);
+  EXPECT_EQ(got.error->reason, "context_length_exceeded");
+  EXPECT_NE(got.error->message.find("64"), std::string::npos);
+}
+
+TEST_F(PipelineTest, VisualTokenCeilingIsHeldBeforeAnyPixelIsDecoded) {
+  options_.limits.visual_tokens_max = 3;
+  start();
+
+  const Answer got = answer(ask("?", 2));
+
+  ASSERT_TRUE(got.error);
+  EXPECT_EQ(got.error->reason, "visual_tokens_exceeded");
+  EXPECT_EQ(control_->n_calls(Call::kPrepare), 0);
+}
+
+TEST_F(PipelineTest, ModelWithoutVisionRefusesImagesAtOnce) {
+  fake_.has_vision = false;
+  start();
+
+  const auto refused = submit(ask("?", 1));
+
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().reason, "vision_not_supported");
+  EXPECT_EQ(answer(ask("say:text")).text, "text");
+}
+
+TEST_F(PipelineTest, ShutdownEndsEveryRequestWithAllStagesBusy) {
+  control_->fail(Call::kEncode, 2, Effect::kSlow);
+  start();
+  std::vector<StreamReader> readers;
+  readers.push_back(submit(ask("count:4000")).value());
+  for (int i = 0; i < 20; ++i) readers.push_back(submit(ask("count:4000", 1 + i % 3)).value());
+  control_->wait_until_held();
+
+  pipeline_->shutdown();
+
+  for (StreamReader& reader : readers) EXPECT_EQ(read_all(reader).n_ends, 1);
+  EXPECT_EQ(submit(ask("?")).error().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(PipelineTest, PlansWithoutRunningTheModel) {
+  start();
+
+  const auto report = pipeline_->plan(ask("?", 2, small_png({280, 140})), TenantId{0});
+
+  ASSERT_TRUE(report);
+  ASSERT_EQ(report->images.size(), 2U);
+  EXPECT_EQ(report->images[0].source, (ImageSize{280, 140}));
+  EXPECT_EQ(report->n_visual_tokens, 2 * 50);
+  EXPECT_EQ(control_->n_calls(Call::kEncode) + control_->n_calls(Call::kDecodeTokens), 0);
+}
+
+}  // namespace
+}  // namespace tessera::pipeline
