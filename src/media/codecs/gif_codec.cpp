@@ -1,0 +1,156 @@
+#include "media/codecs/gif_codec.h"
+
+#include <gif_lib.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+namespace tessera::media {
+namespace {
+
+constexpr std::size_t kScreenBytes = 13;  // signature and logical screen descriptor
+
+struct Source {
+  Bytes file;
+  std::size_t at = 0;
+};
+
+int read_data(GifFileType* gif, GifByteType* out, int n) {
+  auto* source = static_cast<Source*>(gif->UserData);
+  const std::size_t n_taken =
+      std::min(static_cast<std::size_t>(std::max(n, 0)), source->file.size() - source->at);
+  std::memcpy(out, source->file.data() + source->at, n_taken);
+  source->at += n_taken;
+  return static_cast<int>(n_taken);
+}
+
+/// Rows of an interlaced frame come in four sweeps.
+struct Sweep {
+  int first;
+  int step;
+};
+constexpr std::array<Sweep, 1> kInOrder{{{0, 1}}};
+constexpr std::array<Sweep, 4> kInterlaced{{{0, 8}, {4, 8}, {2, 4}, {1, 2}}};
+
+class Reader {
+ public:
+  explicit Reader(Bytes file) : source_{file, 0} {
+    int code = 0;
+    gif_ = DGifOpen(&source_, read_data, &code);
+  }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+  ~Reader() {
+    int code = 0;
+    if (gif_ != nullptr) DGifCloseFile(gif_, &code);
+  }
+
+  /// Reads up to the first frame's pixels.
+  MediaError find_frame() {
+    if (gif_ == nullptr) return MediaError::kInvalid;
+    GifRecordType record{};
+    while (DGifGetRecordType(gif_, &record) == GIF_OK) {
+      if (record == IMAGE_DESC_RECORD_TYPE) {
+        return DGifGetImageDesc(gif_) == GIF_OK && fits_screen() ? MediaError::kNone
+                                                                 : MediaError::kInvalid;
+      }
+      if (record != EXTENSION_RECORD_TYPE || !read_extension()) break;
+    }
+    return MediaError::kInvalid;
+  }
+
+  /// Writes the whole canvas, transparent where the frame leaves it.
+  MediaError read_rows(PixelWriter& writer) {
+    const ColorMapObject* colors =
+        gif_->Image.ColorMap != nullptr ? gif_->Image.ColorMap : gif_->SColorMap;
+    if (colors == nullptr) return MediaError::kInvalid;
+    const GifImageDesc& frame = gif_->Image;
+    std::vector<GifPixelType> indices(static_cast<std::size_t>(frame.Width));
+    std::vector<std::uint8_t> row(static_cast<std::size_t>(gif_->SWidth) * 4);
+    for (int y = 0; y < gif_->SHeight; ++y) {
+      if (y < frame.Top || y >= frame.Top + frame.Height) writer.write_row(y, row.data());
+    }
+
+    const auto sweeps =
+        frame.Interlace ? std::span<const Sweep>(kInterlaced) : std::span<const Sweep>(kInOrder);
+    for (const Sweep& sweep : sweeps) {
+      for (int y = sweep.first; y < frame.Height; y += sweep.step) {
+        if (DGifGetLine(gif_, indices.data(), frame.Width) != GIF_OK) return MediaError::kInvalid;
+        paint(indices, *colors, row.data() + std::ptrdiff_t{frame.Left} * 4);
+        writer.write_row(frame.Top + y, row.data());
+      }
+    }
+    return MediaError::kNone;
+  }
+
+  ImageSize screen() const { return {gif_->SWidth, gif_->SHeight}; }
+
+ private:
+  bool fits_screen() const {
+    const GifImageDesc& frame = gif_->Image;
+    return frame.Width > 0 && frame.Height > 0 && frame.Left >= 0 && frame.Top >= 0 &&
+           frame.Width <= gif_->SWidth - frame.Left && frame.Height <= gif_->SHeight - frame.Top;
+  }
+
+  /// Keeps the transparent index of a graphics control block, skips everything else.
+  bool read_extension() {
+    int code = 0;
+    GifByteType* block = nullptr;  // [0] = length
+    if (DGifGetExtension(gif_, &code, &block) != GIF_OK) return false;
+    if (code == GRAPHICS_EXT_FUNC_CODE && block != nullptr) {
+      GraphicsControlBlock control{};
+      if (DGifExtensionToGCB(block[0], block + 1, &control) == GIF_OK) {
+        transparent_ = control.TransparentColor;
+      }
+    }
+    while (block != nullptr) {
+      if (DGifGetExtensionNext(gif_, &block) != GIF_OK) return false;
+    }
+    return true;
+  }
+
+  /// An index without a colour is painted transparent.
+  void paint(const std::vector<GifPixelType>& indices, const ColorMapObject& colors,
+             std::uint8_t* rgba) const {
+    for (const GifPixelType index : indices) {
+      if (index == transparent_ || index >= colors.ColorCount) {
+        std::fill_n(rgba, 4, std::uint8_t{0});
+      } else {
+        const GifColorType& color = colors.Colors[index];
+        rgba[0] = color.Red;
+        rgba[1] = color.Green;
+        rgba[2] = color.Blue;
+        rgba[3] = 255;
+      }
+      rgba += 4;
+    }
+  }
+
+  Source source_;
+  GifFileType* gif_ = nullptr;
+  int transparent_ = NO_TRANSPARENT_COLOR;
+};
+
+}  // namespace
+
+ImageHeader read_gif_header(Bytes file) {
+  if (file.size() < kScreenBytes) return refused(MediaFormat::kGif, MediaError::kInvalid);
+  ImageHeader header;
+  header.format = MediaFormat::kGif;
+  header.stored = {file[6] | file[7] << 8U, file[8] | file[9] << 8U};
+  return header;
+}
+
+MediaError decode_gif(Bytes file, PixelWriter& writer) {
+  Reader reader(file);
+  const MediaError error = reader.find_frame();
+  if (error != MediaError::kNone) return error;
+  if (reader.screen() != writer.stored()) return MediaError::kInvalid;
+  writer.begin({ColorModel::kRgb, true}, {});
+  return reader.read_rows(writer);
+}
+
+}  // namespace tessera::media

@@ -1,0 +1,118 @@
+#include "media/codecs/webp_codec.h"
+
+#include <webp/decode.h>
+#include <webp/demux.h>
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+namespace tessera::media {
+namespace {
+
+/// A parsed container. Every span points into the file.
+class Container {
+ public:
+  explicit Container(Bytes file) {
+    const WebPData data{file.data(), file.size()};
+    demuxer_ = WebPDemux(&data);  // nothing when truncated
+    if (demuxer_ != nullptr) has_frame_ = WebPDemuxGetFrame(demuxer_, 1, &frame_) != 0;
+  }
+  Container(const Container&) = delete;
+  Container& operator=(const Container&) = delete;
+  ~Container() {
+    WebPDemuxReleaseIterator(&frame_);
+    WebPDemuxDelete(demuxer_);
+  }
+
+  bool is_sound() const {
+    if (!has_frame_ || frame_.complete == 0) return false;
+    const ImageSize size = canvas();
+    return frame_.width > 0 && frame_.height > 0 && frame_.x_offset >= 0 && frame_.y_offset >= 0 &&
+           frame_.width <= size.width - frame_.x_offset &&
+           frame_.height <= size.height - frame_.y_offset;
+  }
+
+  ImageSize canvas() const {
+    constexpr std::uint32_t kMax = std::numeric_limits<int>::max();
+    return {static_cast<int>(std::min(WebPDemuxGetI(demuxer_, WEBP_FF_CANVAS_WIDTH), kMax)),
+            static_cast<int>(std::min(WebPDemuxGetI(demuxer_, WEBP_FF_CANVAS_HEIGHT), kMax))};
+  }
+
+  const WebPIterator& frame() const { return frame_; }
+
+  /// @param type  a chunk's four letters
+  Bytes metadata(const char (&type)[5], std::size_t n_bytes_max) const {
+    WebPChunkIterator chunk{};
+    if (WebPDemuxGetChunk(demuxer_, type, 1, &chunk) == 0) return {};
+    const Bytes bytes(chunk.chunk.bytes, chunk.chunk.size);
+    WebPDemuxReleaseChunkIterator(&chunk);  // frees no bytes
+    return bytes.size() <= n_bytes_max ? bytes : Bytes{};
+  }
+
+ private:
+  WebPDemuxer* demuxer_ = nullptr;
+  WebPIterator frame_{};
+  bool has_frame_ = false;
+};
+
+/// The frame's pixels, straight alpha.
+MediaError decode_frame(const WebPIterator& frame, bool has_alpha, std::vector<std::uint8_t>& out) {
+  const int stride = frame.width * (has_alpha ? 4 : 3);
+  out.resize(static_cast<std::size_t>(stride) * static_cast<std::size_t>(frame.height));
+  const auto decode = has_alpha ? WebPDecodeRGBAInto : WebPDecodeRGBInto;
+  const bool done =
+      decode(frame.fragment.bytes, frame.fragment.size, out.data(), out.size(), stride) != nullptr;
+  return done ? MediaError::kNone : MediaError::kInvalid;
+}
+
+}  // namespace
+
+ImageHeader read_webp_header(Bytes file) {
+  const Container container(file);
+  if (!container.is_sound()) return refused(MediaFormat::kWebp, MediaError::kInvalid);
+  ImageHeader header;
+  header.format = MediaFormat::kWebp;
+  header.stored = container.canvas();
+  header.orientation = parse_exif_orientation(container.metadata("EXIF", kExifBytesMax));
+  return header;
+}
+
+MediaError decode_webp(Bytes file, PixelWriter& writer) {
+  const Container container(file);
+  if (!container.is_sound() || container.canvas() != writer.stored()) return MediaError::kInvalid;
+  const WebPIterator& frame = container.frame();
+  WebPBitstreamFeatures features{};
+  if (WebPGetFeatures(frame.fragment.bytes, frame.fragment.size, &features) != VP8_STATUS_OK ||
+      features.width != frame.width || features.height != frame.height) {
+    return MediaError::kInvalid;
+  }
+
+  const ImageSize canvas = writer.stored();
+  const bool fills_canvas = ImageSize{frame.width, frame.height} == canvas;
+  const bool has_alpha = features.has_alpha != 0 || !fills_canvas;
+  std::vector<std::uint8_t> pixels;
+  const MediaError error = decode_frame(frame, has_alpha, pixels);
+  if (error != MediaError::kNone) return error;
+
+  writer.begin({ColorModel::kRgb, has_alpha}, container.metadata("ICCP", kIccBytesMax));
+  const std::size_t n_row_bytes = static_cast<std::size_t>(frame.width) * (has_alpha ? 4 : 3);
+  // What a frame leaves uncovered is transparent. A frame that fills the canvas writes every byte.
+  std::vector<std::uint8_t> row(static_cast<std::size_t>(canvas.width) * 4);
+  if (!fills_canvas) {
+    for (int y = 0; y < canvas.height; ++y) writer.write_row(y, row.data());
+  }
+  const std::size_t indent = static_cast<std::size_t>(frame.x_offset) * 4;
+  for (int y = 0; y < frame.height; ++y) {
+    const std::uint8_t* source = pixels.data() + static_cast<std::size_t>(y) * n_row_bytes;
+    if (fills_canvas) {
+      writer.write_row(y, source);
+      continue;
+    }
+    std::copy_n(source, n_row_bytes, row.data() + indent);
+    writer.write_row(frame.y_offset + y, row.data());
+  }
+  return MediaError::kNone;
+}
+
+}  // namespace tessera::media

@@ -1,0 +1,231 @@
+#include "media/decode_session.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "sandbox/memfd.h"
+
+namespace tessera::media {
+namespace {
+
+using sandbox::IoStatus;
+using sandbox::MappedRegion;
+
+constexpr int kInputSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
+constexpr std::int64_t kPixelsPerMegapixel = 1'000'000;
+
+std::string image_name(std::size_t index) {
+  return "image " + std::to_string(index + 1) + ": ";
+}
+
+Error internal_error(std::size_t index, std::string_view what) {
+  return make_error(ErrorCode::kInternal, "media_file_unusable",
+                    image_name(index) + std::string(what));
+}
+
+Result<void> check_signature(const EncodedMedia& media, std::size_t index) {
+  std::array<std::byte, kSniffBytes> head{};
+  const ssize_t n_read = ::pread(media.fd.get(), head.data(), head.size(), 0);
+  if (n_read < 0) return internal_error(index, "its file cannot be read");
+  const auto kind = sniff_format(std::span(head).first(static_cast<std::size_t>(n_read)));
+  if (decodable(kind)) return {};
+  return make_error(ErrorCode::kUnsupportedMedia, "image_format_unsupported",
+                    image_name(index) + std::string(describe(kind)) +
+                        " is not supported; supported formats: JPEG, PNG, WebP, GIF");
+}
+
+Result<void> check_file(const EncodedMedia& media, std::size_t index, const Limits& limits) {
+  if (media.size_bytes == 0) {
+    return make_error(ErrorCode::kInvalidArgument, "image_empty",
+                      image_name(index) + "the file is empty");
+  }
+  if (media.size_bytes > limits.image_bytes_max) {
+    return make_error(ErrorCode::kTooLarge, "image_bytes_too_large",
+                      image_name(index) + std::to_string(media.size_bytes) + " bytes exceed " +
+                          std::to_string(limits.image_bytes_max));
+  }
+  TSR_RETURN_IF_ERROR(check_signature(media, index));
+  if (!sandbox::add_seals(media.fd.get(), kInputSeals)) {
+    return internal_error(index, "its file cannot be sealed");
+  }
+  // After the seal, so that it stays true: a read beyond the end would kill the worker.
+  const auto size = sandbox::file_size(media.fd.get());
+  if (!size || *size < media.size_bytes) {
+    return internal_error(index, "its file is shorter than its size");
+  }
+  return {};
+}
+
+Result<void> check_count(std::size_t n_items, const Limits& limits) {
+  const auto n_allowed =
+      std::min(static_cast<std::size_t>(std::max(limits.images_max, 0)), wire::kItemsMax);
+  if (n_items <= n_allowed) return {};
+  return make_error(
+      ErrorCode::kTooLarge, "too_many_images",
+      std::to_string(n_items) + " images exceed " + std::to_string(n_allowed) + " in one request");
+}
+
+/// Bytes of address space for the largest allowed image. A pixel costs at most 3 in the output and
+/// 8 in the decoder (four 16-bit coefficients of a progressive CMYK JPEG); twice that leaves room
+/// for libwebp's and libpng's own rows. Libraries and the heap's fragments get 256 MiB.
+/// 40 megapixels: 1.1 GiB.
+std::uint64_t address_space_bytes(const Limits& limits) {
+  constexpr std::uint64_t kFixed = 256 * kMiB;
+  constexpr std::uint64_t kPerPixel = 2 * (3 + 8);
+  constexpr std::int64_t kPixelsMax = std::int64_t{1} << 40U;  // keeps the product in range
+  const auto pixels = static_cast<std::uint64_t>(
+      std::clamp(limits.image_pixels_max, kPixelsPerMegapixel, kPixelsMax));
+  return kFixed + limits.image_bytes_max + kPerPixel * pixels;
+}
+
+/// Decoding is one thread, so that it cannot use more processor than the wall clock allows. This
+/// bounds a worker whose server was stopped by a debugger.
+std::uint64_t cpu_seconds(const DecoderOptions& options, const Limits& limits) {
+  const auto longest =
+      2 * options.base_timeout +
+      options.timeout_per_megapixel * (limits.request_pixels_max / kPixelsPerMegapixel + 1);
+  return static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(longest).count());
+}
+
+wire::OpenRequest open_request(const DecoderOptions& options, const Limits& limits,
+                               std::span<const EncodedMedia> media) {
+  wire::OpenRequest request;
+  request.limits = image_limits(limits);
+  request.address_space_bytes = address_space_bytes(limits);
+  request.cpu_seconds = cpu_seconds(options, limits);
+  request.n_items = media.size();
+  for (std::size_t i = 0; i < media.size(); ++i) request.size_bytes[i] = media[i].size_bytes;
+  return request;
+}
+
+Error worker_unavailable(const Error& cause) {
+  return make_error(ErrorCode::kUnavailable, "media_worker_unavailable",
+                    "the image decoder could not be started: " + cause.message);
+}
+
+}  // namespace
+
+DecodeSession::DecodeSession(const DecoderOptions& options, const Limits& limits,
+                             std::size_t n_items, std::unique_ptr<sandbox::StopEvent> stop,
+                             sandbox::SpawnedChild worker)
+    : options_(options),
+      limits_(image_limits(limits)),
+      request_pixels_max_(limits.request_pixels_max),
+      n_items_(n_items),
+      stop_(std::move(stop)),
+      worker_(std::move(worker)) {}
+
+Result<DecodeSession> DecodeSession::open(const DecoderOptions& options, const Limits& limits,
+                                          std::span<const EncodedMedia> media,
+                                          std::stop_token stop) {
+  TSR_RETURN_IF_ERROR(check_count(media.size(), limits));
+  std::vector<int> fds;
+  for (std::size_t i = 0; i < media.size(); ++i) {
+    TSR_RETURN_IF_ERROR(check_file(media[i], i, limits));
+    fds.push_back(media[i].fd.get());
+  }
+  auto stop_event = sandbox::StopEvent::create(std::move(stop));
+  if (!stop_event) return worker_unavailable(stop_event.error());
+  auto worker = sandbox::spawn_child({options.worker_path, {}, false});
+  if (!worker) return worker_unavailable(worker.error());
+
+  DecodeSession session(options, limits, media.size(), std::move(*stop_event), std::move(*worker));
+  const sandbox::WaitLimits wait{std::chrono::steady_clock::now() + options.base_timeout,
+                                 session.stop_.get()};
+  const auto status = session.worker_.channel.send(open_request(options, limits, media), fds, wait);
+  if (status != IoStatus::kOk) return session.transport_error(0, status);
+  return session;
+}
+
+Result<std::vector<ProbedImage>> DecodeSession::probe() {
+  const sandbox::WaitLimits wait{std::chrono::steady_clock::now() + options_.base_timeout,
+                                 stop_.get()};
+  std::vector<ProbedImage> probed;
+  std::int64_t pixels_left = request_pixels_max_;
+  for (std::size_t i = 0; i < n_items_; ++i) {
+    const auto received = worker_.channel.receive<wire::ProbeReply>(0, wait);
+    if (received.status != IoStatus::kOk) return transport_error(i, received.status);
+    TSR_ASSIGN_OR_RETURN(const ProbedImage image, validate_probe(received.message, i, limits_));
+    if (image.size.pixels() > pixels_left) {
+      return make_error(
+          ErrorCode::kTooLarge, "request_pixels_too_large",
+          "the images up to image " + std::to_string(i + 1) + " have " +
+              std::to_string(request_pixels_max_ - pixels_left + image.size.pixels()) +
+              " pixels, which exceed " + std::to_string(request_pixels_max_) + " in one request");
+    }
+    pixels_left -= image.size.pixels();
+    probed.push_back(image);
+  }
+  probed_ = probed;
+  return probed;
+}
+
+Result<std::vector<Image>> DecodeSession::decode() {
+  if (probed_.size() != n_items_) TSR_RETURN_IF_ERROR(probe());
+  std::int64_t pixels = 0;
+  for (const auto& image : probed_) pixels += image.size.pixels();
+  const auto budget =
+      options_.base_timeout + options_.timeout_per_megapixel * (pixels / kPixelsPerMegapixel + 1);
+  const TimePoint deadline = std::chrono::steady_clock::now() + budget;
+
+  std::vector<Image> images;
+  for (std::size_t i = 0; i < n_items_; ++i) {
+    TSR_ASSIGN_OR_RETURN(Image image, decode_item(i, deadline));
+    images.push_back(std::move(image));
+  }
+  return images;
+}
+
+Result<Image> DecodeSession::decode_item(std::size_t index, TimePoint deadline) {
+  const ImageSize target = probed_[index].size;
+  const std::size_t n_bytes = rgb_bytes(target);
+  TSR_ASSIGN_OR_RETURN(const UniqueFd output, sandbox::create_memfd("pixels", n_bytes));
+  // Before the worker has it: a shrink would turn our reading into a SIGBUS.
+  TSR_RETURN_IF_ERROR(sandbox::add_seals(output.get(), F_SEAL_GROW | F_SEAL_SHRINK));
+
+  wire::DecodePlan plan;
+  plan.header.index = static_cast<std::uint32_t>(index);
+  plan.target_width = target.width;
+  plan.target_height = target.height;
+  const sandbox::WaitLimits wait{deadline, stop_.get()};
+  const std::array<int, 1> fds{output.get()};
+  const IoStatus sent = worker_.channel.send(plan, fds, wait);
+  if (sent != IoStatus::kOk) return transport_error(index, sent);
+  const auto received = worker_.channel.receive<wire::DecodeReply>(0, wait);
+  if (received.status != IoStatus::kOk) return transport_error(index, received.status);
+  TSR_RETURN_IF_ERROR(validate_decoded(received.message, index, target, limits_));
+
+  // Refused while the worker still has the pixels mapped: what we copy, nobody changes.
+  if (!sandbox::add_seals(output.get(), F_SEAL_WRITE | F_SEAL_SEAL)) {
+    return worker_failure(index, "the decoder kept its hands on the pixels");
+  }
+  TSR_ASSIGN_OR_RETURN(const MappedRegion pixels,
+                       MappedRegion::map_readonly(output.get(), n_bytes));
+  Image image;
+  image.size = target;
+  image.rgb.assign(pixels.bytes().begin(), pixels.bytes().end());
+  return image;
+}
+
+Error DecodeSession::transport_error(std::size_t index, IoStatus status) const {
+  switch (status) {
+    case IoStatus::kStopped:
+      return make_error(ErrorCode::kCancelled, "cancelled",
+                        "the request was cancelled while its images were decoded");
+    case IoStatus::kTimeout:
+      return worker_failure(index, "the decoder did not finish in time");
+    case IoStatus::kMalformed:
+      return worker_failure(index, "the decoder broke its protocol");
+    case IoStatus::kOk:
+    case IoStatus::kClosed:
+    case IoStatus::kFailed:
+      return worker_failure(index, "the decoder stopped");
+  }
+  return worker_failure(index, "the decoder stopped");
+}
+
+}  // namespace tessera::media

@@ -1,0 +1,160 @@
+// WebP and GIF, the formats with frames on a canvas.
+#include <gif_lib.h>
+#include <webp/encode.h>
+
+#include <cstring>
+#include <string_view>
+
+#include "core/check.h"
+#include "media/testing/encode_images.h"
+
+namespace tessera::media::testing {
+namespace {
+
+void put_little(ByteVector& out, std::size_t value, int n_bytes) {
+  for (int i = 0; i < n_bytes; ++i) {
+    out.push_back(static_cast<std::uint8_t>(value >> (8U * static_cast<unsigned>(i))));
+  }
+}
+
+void put_riff_chunk(ByteVector& out, std::string_view type, const ByteVector& data) {
+  out.insert(out.end(), type.begin(), type.end());
+  put_little(out, data.size(), 4);
+  out.insert(out.end(), data.begin(), data.end());
+  if (data.size() % 2 != 0) out.push_back(0);
+}
+
+ByteVector riff(const ByteVector& chunks) {
+  ByteVector out{'R', 'I', 'F', 'F'};
+  put_little(out, chunks.size() + 4, 4);
+  for (const char c : std::string_view("WEBP")) out.push_back(static_cast<std::uint8_t>(c));
+  out.insert(out.end(), chunks.begin(), chunks.end());
+  return out;
+}
+
+/// The bitstream chunks of a still WebP, without the RIFF header.
+ByteVector bitstream(const Raster& raster, const WebpOptions& options) {
+  const int stride = raster.size.width * (options.has_alpha ? 4 : 3);
+  const int w = raster.size.width;
+  const int h = raster.size.height;
+  const std::uint8_t* pixels = raster.bytes.data();
+  std::uint8_t* memory = nullptr;
+  std::size_t n_bytes = 0;
+  if (options.lossless) {
+    n_bytes = options.has_alpha ? WebPEncodeLosslessRGBA(pixels, w, h, stride, &memory)
+                                : WebPEncodeLosslessRGB(pixels, w, h, stride, &memory);
+  } else {
+    n_bytes = options.has_alpha ? WebPEncodeRGBA(pixels, w, h, stride, 95, &memory)
+                                : WebPEncodeRGB(pixels, w, h, stride, 95, &memory);
+  }
+  TSR_CHECK(n_bytes > 12);
+  ByteVector out(memory + 12, memory + n_bytes);
+  WebPFree(memory);
+  // A lossy file with alpha has a VP8X chunk of its own; ours or none takes its place.
+  if (std::memcmp(out.data(), "VP8X", 4) == 0) out.erase(out.begin(), out.begin() + 18);
+  return out;
+}
+
+ByteVector canvas_chunk(std::uint8_t flags, ImageSize canvas) {
+  ByteVector data{flags, 0, 0, 0};
+  put_little(data, static_cast<std::size_t>(canvas.width - 1), 3);
+  put_little(data, static_cast<std::size_t>(canvas.height - 1), 3);
+  return data;
+}
+
+int append_gif(GifFileType* gif, const GifByteType* data, int n) {
+  auto* out = static_cast<ByteVector*>(gif->UserData);
+  out->insert(out->end(), data, data + n);
+  return n;
+}
+
+void put_gif_frame(GifFileType* gif, const Raster& raster, const GifOptions& options,
+                   ColorMapObject* colors) {
+  if (options.transparent >= 0) {
+    GraphicsControlBlock control{DISPOSAL_UNSPECIFIED, false, 0, options.transparent};
+    std::uint8_t block[4];
+    EGifGCBToExtension(&control, block);
+    EGifPutExtension(gif, GRAPHICS_EXT_FUNC_CODE, 4, block);
+  }
+  const int w = raster.size.width;
+  EGifPutImageDesc(gif, options.left, options.top, w, raster.size.height, options.interlaced,
+                   options.local_palette ? colors : nullptr);
+  const auto put_row = [&](int y) {
+    EGifPutLine(gif, const_cast<GifPixelType*>(raster.bytes.data() + std::ptrdiff_t{y} * w), w);
+  };
+  if (!options.interlaced) {
+    for (int y = 0; y < raster.size.height; ++y) put_row(y);
+    return;
+  }
+  constexpr int kSweeps[4][2] = {{0, 8}, {4, 8}, {2, 4}, {1, 2}};
+  for (const auto& sweep : kSweeps) {
+    for (int y = sweep[0]; y < raster.size.height; y += sweep[1]) put_row(y);
+  }
+}
+
+}  // namespace
+
+ByteVector encode_webp(const Raster& raster, const WebpOptions& options) {
+  const ByteVector image = bitstream(raster, options);
+  constexpr std::uint8_t kIcc = 0x20;
+  constexpr std::uint8_t kAlpha = 0x10;
+  constexpr std::uint8_t kExif = 0x08;
+  std::uint8_t flags = options.has_alpha ? kAlpha : std::uint8_t{0};
+  if (!options.icc.empty()) flags |= kIcc;
+  if (!options.exif.empty()) flags |= kExif;
+  if (flags == 0) return riff(image);
+
+  ByteVector chunks;
+  put_riff_chunk(chunks, "VP8X", canvas_chunk(flags, raster.size));
+  if (!options.icc.empty()) put_riff_chunk(chunks, "ICCP", options.icc);
+  chunks.insert(chunks.end(), image.begin(), image.end());
+  if (!options.exif.empty()) put_riff_chunk(chunks, "EXIF", options.exif);
+  return riff(chunks);
+}
+
+ByteVector encode_webp_animation(const Raster& raster, ImageSize canvas, int left, int top) {
+  constexpr std::uint8_t kAnimationWithAlpha = 0x12;
+  ByteVector frame;
+  put_little(frame, static_cast<std::size_t>(left / 2), 3);
+  put_little(frame, static_cast<std::size_t>(top / 2), 3);
+  put_little(frame, static_cast<std::size_t>(raster.size.width - 1), 3);
+  put_little(frame, static_cast<std::size_t>(raster.size.height - 1), 3);
+  put_little(frame, 100, 3);  // milliseconds
+  frame.push_back(0);
+  const ByteVector image =
+      bitstream(raster, {.lossless = true, .has_alpha = true, .exif = {}, .icc = {}});
+  frame.insert(frame.end(), image.begin(), image.end());
+
+  ByteVector chunks;
+  put_riff_chunk(chunks, "VP8X", canvas_chunk(kAnimationWithAlpha, canvas));
+  put_riff_chunk(chunks, "ANIM", ByteVector(6));
+  put_riff_chunk(chunks, "ANMF", frame);
+  put_riff_chunk(chunks, "ANMF", frame);
+  return riff(chunks);
+}
+
+ByteVector encode_gif(const Raster& raster, const GifOptions& options) {
+  ByteVector out;
+  int code = 0;
+  GifFileType* gif = EGifOpen(&out, append_gif, &code);
+  TSR_CHECK(gif != nullptr);
+  const ImageSize canvas = options.canvas == ImageSize{} ? raster.size : options.canvas;
+  const int n_colors = static_cast<int>(options.palette_rgb.size() / 3);
+  ColorMapObject* colors = GifMakeMapObject(n_colors, nullptr);
+  for (int i = 0; i < n_colors; ++i) {
+    const auto at = static_cast<std::size_t>(i) * 3;
+    colors->Colors[i] = {options.palette_rgb[at], options.palette_rgb[at + 1],
+                         options.palette_rgb[at + 2]};
+  }
+  EGifSetGifVersion(gif, true);
+  EGifPutScreenDesc(gif, canvas.width, canvas.height, 8, 0,
+                    options.local_palette ? nullptr : colors);
+  put_gif_frame(gif, raster, options, colors);
+  const Raster filled{raster.size, ByteVector(raster.bytes.size())};
+  for (int i = 1; i < options.n_frames; ++i) put_gif_frame(gif, filled, options, colors);
+  EGifCloseFile(gif, &code);
+  GifFreeMapObject(colors);
+  return out;
+}
+
+}  // namespace tessera::media::testing

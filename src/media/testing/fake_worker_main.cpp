@@ -1,0 +1,133 @@
+// A worker that misbehaves in one way, chosen by the name it is started under (a link to it), since
+// a worker gets no arguments and no environment. For tests of the client.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <csignal>
+#include <string>
+#include <string_view>
+
+#include "media/wire.h"
+#include "sandbox/channel.h"
+#include "sandbox/child_process.h"
+
+namespace {
+
+using tessera::UniqueFd;
+using tessera::sandbox::Channel;
+using tessera::sandbox::IoStatus;
+namespace wire = tessera::media::wire;
+
+constexpr int kWidth = 4;
+constexpr int kHeight = 2;
+
+[[noreturn]] void hang() {
+  for (;;) ::pause();
+}
+
+[[noreturn]] void die() {
+  ::kill(::getpid(), SIGKILL);
+  hang();
+}
+
+wire::ProbeReply honest_probe(std::uint32_t index) {
+  wire::ProbeReply reply;
+  reply.header.index = index;
+  reply.format = tessera::media::MediaFormat::kPng;
+  reply.width = kWidth;
+  reply.height = kHeight;
+  reply.n_scans = 1;
+  return reply;
+}
+
+/// What a mode changes in the reply of the last item.
+wire::ProbeReply corrupt(wire::ProbeReply reply, std::string_view mode) {
+  if (mode == "probe_wrong_index") ++reply.header.index;
+  if (mode == "probe_wrong_version") ++reply.header.version;
+  if (mode == "probe_wrong_kind") reply.header.kind = wire::Kind::kDecoded;
+  if (mode == "probe_unknown_error") reply.error = wire::MediaError{999};
+  if (mode == "probe_unknown_format") reply.format = tessera::media::MediaFormat{77};
+  if (mode == "probe_negative_size") reply.width = INT_MIN;
+  if (mode == "probe_huge_size") reply.width = reply.height = INT_MAX;
+  if (mode == "probe_no_scans") reply.n_scans = 0;
+  return reply;
+}
+
+wire::DecodeReply honest_decode(const wire::DecodePlan& plan) {
+  wire::DecodeReply reply;
+  reply.header.index = plan.header.index;
+  reply.width = plan.target_width;
+  reply.height = plan.target_height;
+  reply.n_channels = 3;
+  reply.row_bytes = static_cast<std::uint64_t>(plan.target_width) * 3;
+  return reply;
+}
+
+wire::DecodeReply corrupt(wire::DecodeReply reply, std::string_view mode) {
+  if (mode == "decode_wrong_index") ++reply.header.index;
+  if (mode == "decode_wrong_size") reply.width += 1;
+  if (mode == "decode_wrong_stride") reply.row_bytes = ~std::uint64_t{0};
+  if (mode == "decode_wrong_channels") reply.n_channels = 4;
+  if (mode == "decode_unknown_error") reply.error = wire::MediaError{999};
+  return reply;
+}
+
+/// Tries everything that the seals must prevent. True when all of it failed.
+bool cannot_resize(int fd) {
+  return ::ftruncate(fd, 0) != 0 && ::ftruncate(fd, LLONG_MAX / 2) != 0;
+}
+
+void probe_phase(Channel& channel, std::string_view mode, std::uint32_t n_items) {
+  if (mode == "probe_hang") hang();
+  if (mode == "probe_die") die();
+  if (mode == "probe_exit") ::_exit(0);
+  if (mode == "probe_short") {
+    (void)channel.send(wire::Header{}, {});
+    hang();
+  }
+  if (mode == "probe_descriptors") {
+    (void)channel.send(honest_probe(0), std::array<int, 2>{0, 1});
+    hang();
+  }
+  for (std::uint32_t i = 0; i < n_items; ++i) {
+    const bool last = i + 1 == n_items;
+    (void)channel.send(last ? corrupt(honest_probe(i), mode) : honest_probe(i), {});
+    if (mode == "probe_twice") (void)channel.send(honest_probe(i), {});
+  }
+  while (mode == "probe_flood" && channel.send(honest_probe(0), {}) == IoStatus::kOk) {
+  }
+}
+
+void decode_phase(Channel& channel, std::string_view mode) {
+  for (;;) {
+    const auto planned = channel.receive<wire::DecodePlan>(1);
+    if (planned.status != IoStatus::kOk || planned.fds.size() != 1) ::_exit(1);
+    if (mode == "decode_hang") hang();
+    if (mode == "decode_die") die();
+    if (mode == "decode_exit") ::_exit(0);
+    const int output = planned.fds.front().get();
+    if (mode == "decode_resizes" && !cannot_resize(output)) ::_exit(1);
+    if (mode == "decode_keeps_mapping") {
+      (void)::mmap(nullptr, 1, PROT_READ | PROT_WRITE, MAP_SHARED, output, 0);
+    }
+    (void)channel.send(corrupt(honest_decode(planned.message), mode), {});
+    if (mode == "decode_twice") (void)channel.send(honest_decode(planned.message), {});
+  }
+}
+
+}  // namespace
+
+int main(int /*argc*/, char** argv) {
+  const std::string path = argv[0];
+  const std::string mode = path.substr(path.rfind('/') + 1);
+  Channel channel{UniqueFd(tessera::sandbox::kChildChannelFd)};
+  if (mode == "open_exit") ::_exit(0);
+  const auto opened = channel.receive<wire::OpenRequest>(wire::kItemsMax);
+  if (opened.status != IoStatus::kOk) ::_exit(1);
+  probe_phase(channel, mode, static_cast<std::uint32_t>(opened.message.n_items));
+  decode_phase(channel, mode);
+}

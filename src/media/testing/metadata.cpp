@@ -1,0 +1,125 @@
+#include "media/testing/metadata.h"
+
+#include <lcms2.h>
+
+#include <array>
+
+#include "core/check.h"
+
+namespace tessera::media::testing {
+namespace {
+
+class TiffWriter {
+ public:
+  explicit TiffWriter(bool big_endian) : big_endian_(big_endian) {}
+
+  void u16(unsigned value) {
+    const auto high = static_cast<std::uint8_t>(value >> 8U);
+    const auto low = static_cast<std::uint8_t>(value);
+    bytes_.push_back(big_endian_ ? high : low);
+    bytes_.push_back(big_endian_ ? low : high);
+  }
+
+  void u32(unsigned value) {
+    u16(big_endian_ ? value >> 16U : value & 0xFFFFU);
+    u16(big_endian_ ? value & 0xFFFFU : value >> 16U);
+  }
+
+  /// A SHORT with count 1; its value lies left in the four bytes.
+  void short_entry(unsigned tag, unsigned value) {
+    u16(tag);
+    u16(3);
+    u32(1);
+    u16(value);
+    u16(0);
+  }
+
+  ByteVector take() { return std::move(bytes_); }
+
+ private:
+  bool big_endian_;
+  ByteVector bytes_;
+};
+
+ByteVector save(cmsHPROFILE profile) {
+  TSR_CHECK(profile != nullptr);
+  cmsUInt32Number n_bytes = 0;
+  TSR_CHECK(cmsSaveProfileToMem(profile, nullptr, &n_bytes) != 0);
+  ByteVector bytes(n_bytes);
+  TSR_CHECK(cmsSaveProfileToMem(profile, bytes.data(), &n_bytes) != 0);
+  cmsCloseProfile(profile);
+  return bytes;
+}
+
+cmsInt32Number sample_black_only(const cmsUInt16Number in[], cmsUInt16Number out[],
+                                 void* /*cargo*/) {
+  out[0] = static_cast<cmsUInt16Number>(0xFFFF - in[3]);  // L*
+  out[1] = 0x8080;                                        // a* = 0
+  out[2] = 0x8080;                                        // b* = 0
+  return 1;
+}
+
+}  // namespace
+
+ByteVector exif_with_orientation(int orientation, bool big_endian) {
+  TiffWriter tiff(big_endian);
+  tiff.u16(big_endian ? 0x4D4D : 0x4949);
+  tiff.u16(42);
+  tiff.u32(8);
+  tiff.u16(3);
+  tiff.short_entry(0x0103, 6);  // Compression
+  tiff.short_entry(0x0112, static_cast<unsigned>(orientation));
+  tiff.short_entry(0x0213, 1);  // YCbCrPositioning
+  tiff.u32(0);
+  return tiff.take();
+}
+
+ByteVector with_exif_prefix(const ByteVector& tiff) {
+  ByteVector bytes{'E', 'x', 'i', 'f', 0, 0};
+  bytes.insert(bytes.end(), tiff.begin(), tiff.end());
+  return bytes;
+}
+
+ByteVector icc_srgb() {
+  return save(cmsCreate_sRGBProfile());
+}
+
+ByteVector icc_with_red_and_green_swapped() {
+  const cmsCIExyY white{0.3127, 0.3290, 1.0};
+  const cmsCIExyYTRIPLE primaries{{0.30, 0.60, 1.0}, {0.64, 0.33, 1.0}, {0.15, 0.06, 1.0}};
+  std::array<cmsFloat64Number, 5> srgb_curve{2.4, 1.0 / 1.055, 0.055 / 1.055, 1.0 / 12.92, 0.04045};
+  cmsToneCurve* curve = cmsBuildParametricToneCurve(nullptr, 4, srgb_curve.data());
+  cmsToneCurve* curves[] = {curve, curve, curve};
+  ByteVector bytes = save(cmsCreateRGBProfile(&white, &primaries, curves));
+  cmsFreeToneCurve(curve);
+  return bytes;
+}
+
+ByteVector icc_linear_gray() {
+  cmsToneCurve* curve = cmsBuildGamma(nullptr, 1.0);
+  ByteVector bytes = save(cmsCreateGrayProfile(cmsD50_xyY(), curve));
+  cmsFreeToneCurve(curve);
+  return bytes;
+}
+
+ByteVector icc_black_only_cmyk() {
+  cmsHPROFILE profile = cmsCreateProfilePlaceholder(nullptr);
+  cmsSetProfileVersion(profile, 4.2);
+  cmsSetDeviceClass(profile, cmsSigOutputClass);
+  cmsSetColorSpace(profile, cmsSigCmykData);
+  cmsSetPCS(profile, cmsSigLabData);
+  cmsPipeline* pipeline = cmsPipelineAlloc(nullptr, 4, 3);
+  cmsStage* table = cmsStageAllocCLut16bit(nullptr, 3, 4, 3, nullptr);
+  TSR_CHECK(cmsStageSampleCLut16bit(table, sample_black_only, nullptr, 0) != 0);
+  // The tag's format wants curves on both sides; none given means identity.
+  cmsStage* const stages[] = {cmsStageAllocToneCurves(nullptr, 4, nullptr), table,
+                              cmsStageAllocToneCurves(nullptr, 3, nullptr)};
+  for (cmsStage* stage : stages) {
+    TSR_CHECK(cmsPipelineInsertStage(pipeline, cmsAT_END, stage) != 0);
+  }
+  TSR_CHECK(cmsWriteTag(profile, cmsSigAToB0Tag, pipeline) != 0);
+  cmsPipelineFree(pipeline);
+  return save(profile);
+}
+
+}  // namespace tessera::media::testing

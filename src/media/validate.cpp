@@ -1,0 +1,143 @@
+#include "media/validate.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace tessera::media {
+namespace {
+
+using wire::MediaError;
+
+std::string image_name(std::size_t index) {
+  return "image " + std::to_string(index + 1) + ": ";
+}
+
+std::string size_text(ImageSize size) {
+  return std::to_string(size.width) + "×" + std::to_string(size.height);
+}
+
+bool is_known(MediaError error) {
+  return static_cast<std::uint32_t>(error) < wire::kMediaErrorCount;
+}
+
+bool is_known(MediaFormat format) {
+  switch (format) {
+    case MediaFormat::kJpeg:
+    case MediaFormat::kPng:
+    case MediaFormat::kWebp:
+    case MediaFormat::kGif:
+      return true;
+  }
+  return false;
+}
+
+bool matches(const wire::Header& header, wire::Kind kind, std::size_t index) {
+  return header.kind == kind && header.version == wire::kVersion && header.index == index;
+}
+
+}  // namespace
+
+wire::ImageLimits image_limits(const Limits& limits) {
+  return {limits.image_pixels_max, limits.image_side_max, limits.image_aspect_max};
+}
+
+MediaError check_size(ImageSize size, const wire::ImageLimits& limits) {
+  const auto [shorter, longer] = std::minmax(size.width, size.height);
+  if (shorter < 1) return MediaError::kInvalid;
+  if (longer > limits.side_max) return MediaError::kSideTooLarge;
+  if (size.pixels() > limits.pixels_max) return MediaError::kPixelsTooMany;
+  if (longer > std::int64_t{shorter} * limits.aspect_max) return MediaError::kAspectTooLarge;
+  return MediaError::kNone;
+}
+
+MediaError check_scans(ImageSize size, std::int32_t n_scans) {
+  // pixels() < 2^62 and n_scans ≤ 32 once the first test passed; the division avoids the product.
+  if (n_scans > kJpegScansMax) return MediaError::kScansTooMany;
+  if (n_scans > 0 && size.pixels() > kJpegPixelScansMax / n_scans) return MediaError::kScansTooMany;
+  return MediaError::kNone;
+}
+
+Error refusal(MediaError error, std::size_t index, ImageSize size, std::int32_t n_scans,
+              const wire::ImageLimits& limits) {
+  const std::string image = image_name(index);
+  switch (error) {
+    case MediaError::kNone:
+      break;
+    case MediaError::kUnsupportedFormat:
+      return make_error(ErrorCode::kUnsupportedMedia, "image_format_unsupported",
+                        image + "not a supported image; supported formats: JPEG, PNG, WebP, GIF");
+    case MediaError::kUnsupportedVariant:
+      return make_error(ErrorCode::kUnsupportedMedia, "image_variant_unsupported",
+                        image + "this variant of its format is not supported");
+    case MediaError::kInvalid:
+      return make_error(ErrorCode::kInvalidArgument, "image_invalid",
+                        image + "the file is truncated or corrupt");
+    case MediaError::kSideTooLarge:
+      return make_error(ErrorCode::kTooLarge, "image_side_too_large",
+                        image + "a side of " + size_text(size) + " pixels exceeds " +
+                            std::to_string(limits.side_max));
+    case MediaError::kPixelsTooMany:
+      return make_error(
+          ErrorCode::kTooLarge, "image_too_large",
+          image + size_text(size) + " pixels exceed " + std::to_string(limits.pixels_max));
+    case MediaError::kAspectTooLarge:
+      return make_error(ErrorCode::kTooLarge, "image_aspect_too_large",
+                        image + "the aspect ratio of " + size_text(size) + " pixels exceeds " +
+                            std::to_string(limits.aspect_max) + ":1");
+    case MediaError::kScansTooMany:
+      return make_error(ErrorCode::kTooLarge, "image_scans_too_many",
+                        image + std::to_string(n_scans) + " scans of " + size_text(size) +
+                            " pixels exceed " + std::to_string(kJpegScansMax) + " scans or " +
+                            std::to_string(kJpegPixelScansMax) + " pixels over all scans");
+    case MediaError::kOutOfMemory:
+      return worker_failure(index, "the decoder ran out of memory");
+    case MediaError::kWorkerFailed:
+      break;
+  }
+  return worker_failure(index, "the decoder failed");
+}
+
+Error worker_failure(std::size_t index, std::string_view why) {
+  return make_error(ErrorCode::kUnsupportedMedia, "media_decoder_failed",
+                    image_name(index) + std::string(why));
+}
+
+Result<ProbedImage> validate_probe(const wire::ProbeReply& reply, std::size_t index,
+                                   const wire::ImageLimits& limits) {
+  if (!matches(reply.header, wire::Kind::kProbed, index) || !is_known(reply.error)) {
+    return worker_failure(index, "the decoder broke its protocol");
+  }
+  const ImageSize size{reply.width, reply.height};
+  if (reply.error != MediaError::kNone) {
+    return refusal(reply.error, index, size, reply.n_scans, limits);
+  }
+  if (!is_known(reply.format) || reply.n_scans < 1) {
+    return worker_failure(index, "the decoder broke its protocol");
+  }
+  // A sound worker refused these itself; the check holds when it is not sound.
+  MediaError error = check_size(size, limits);
+  if (error == MediaError::kNone) error = check_scans(size, reply.n_scans);
+  if (error != MediaError::kNone) return refusal(error, index, size, reply.n_scans, limits);
+  return ProbedImage{reply.format, size};
+}
+
+Result<void> validate_decoded(const wire::DecodeReply& reply, std::size_t index, ImageSize target,
+                              const wire::ImageLimits& limits) {
+  if (!matches(reply.header, wire::Kind::kDecoded, index) || !is_known(reply.error)) {
+    return worker_failure(index, "the decoder broke its protocol");
+  }
+  if (reply.error != MediaError::kNone) return refusal(reply.error, index, target, 1, limits);
+  const auto row_bytes = static_cast<std::uint64_t>(target.width) * kChannels;
+  if (ImageSize{reply.width, reply.height} != target || reply.n_channels != kChannels ||
+      reply.row_bytes != row_bytes) {
+    return worker_failure(index, "the decoder returned another size than planned");
+  }
+  return {};
+}
+
+std::size_t rgb_bytes(ImageSize size) {
+  return static_cast<std::size_t>(size.pixels()) * kChannels;
+}
+
+}  // namespace tessera::media

@@ -1,0 +1,64 @@
+// What of the outside world the media stage believes: pure functions that check sizes against
+// limits, and a worker's replies against what was asked. Overflow-safe for any input.
+//
+// Errors name the image by its place in the request ("image 3: …"), the value and the limit.
+// @thread any
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/image.h"
+#include "core/limits.h"
+#include "core/result.h"
+#include "media/wire.h"
+
+namespace tessera::media {
+
+/// JPEG: baseline has up to 4 scans, usual progressive files about 10.
+inline constexpr std::int32_t kJpegScansMax = 32;
+
+/// JPEG: ~1 s of a core at 0.75 ns a pixel and scan. 32 scans of 40 megapixels stay below it; it
+/// binds when an operator allows larger images.
+inline constexpr std::int64_t kJpegPixelScansMax = 1'300'000'000;
+
+/// Every decoded image has red, green and blue.
+inline constexpr std::int32_t kChannels = 3;
+
+struct ProbedImage {
+  MediaFormat format = MediaFormat::kPng;
+  ImageSize size;  // after orientation
+};
+
+wire::ImageLimits image_limits(const Limits& limits);
+
+/// The first limit that the size breaks, kInvalid for a side below 1, or kNone.
+wire::MediaError check_size(ImageSize size, const wire::ImageLimits& limits);
+
+/// kNone, or kScansTooMany.
+wire::MediaError check_scans(ImageSize size, std::int32_t n_scans);
+
+/// An item's refusal as the client sees it.
+/// @param error  not kNone
+Error refusal(wire::MediaError error, std::size_t index, ImageSize size, std::int32_t n_scans,
+              const wire::ImageLimits& limits);
+
+/// The worker did what no sound worker does, died, or was late.
+/// @param why  ours, e.g. "the decoder did not finish in time"
+Error worker_failure(std::size_t index, std::string_view why);
+
+/// @param index  of the item whose reply is due
+/// @errors       those of refusal(); unsupported_media `media_decoder_failed` when the reply
+///               contradicts itself, the limits or the protocol
+Result<ProbedImage> validate_probe(const wire::ProbeReply& reply, std::size_t index,
+                                   const wire::ImageLimits& limits);
+
+/// @param target  what the plan asked for
+/// @errors        as validate_probe
+Result<void> validate_decoded(const wire::DecodeReply& reply, std::size_t index, ImageSize target,
+                              const wire::ImageLimits& limits);
+
+/// Bytes of an image that passed check_size.
+std::size_t rgb_bytes(ImageSize size);
+
+}  // namespace tessera::media
