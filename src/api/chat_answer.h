@@ -66,6 +66,9 @@ class WholeAnswer {
   /// Every choice has ended, perhaps by a stop string before the engine knew.
   bool complete() const;
 
+  /// Nothing can be sent before the end.
+  static constexpr std::size_t ready_bytes() { return 0; }
+
   /// The `chat.completion` object.
   /// @param trace  finished, when options.with_trace
   std::string body(const Trace& trace);
@@ -97,6 +100,7 @@ class StreamedAnswer {
   /// An error after the answer began.
   void fail(const Error& error);
 
+  std::size_t ready_bytes() const { return ready_.size(); }
   /// Bytes to send, "data: …\n\n" as often as needed; may be empty.
   std::string take();
 

@@ -1,5 +1,6 @@
 #include "api/json_writer.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -9,6 +10,11 @@ namespace tessera::api {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+/// ASCII that stands for itself.
+bool is_plain(char c) {
+  return c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
+}
 
 bool is_continuation(char c) {
   return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
@@ -92,6 +98,11 @@ JsonWriter& JsonWriter::text(std::string_view value) {
   separate();
   text_ += '"';
   while (!value.empty()) {
+    const auto* plain_end = std::find_if_not(value.begin(), value.end(), is_plain);
+    const auto n_plain = static_cast<std::size_t>(plain_end - value.begin());
+    text_ += value.substr(0, n_plain);
+    value.remove_prefix(n_plain);
+    if (value.empty()) break;
     const char c = value.front();
     std::size_t n = 1;
     if (c == '"' || c == '\\') {

@@ -1,0 +1,63 @@
+// What this server accepts over HTTP, as pure functions of a request's head: routes, methods, keys,
+// and what a body may look like before any of it is read.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "core/error.h"
+#include "core/limits.h"
+
+namespace tessera::api {
+
+enum class Route { kChat, kModels, kModel, kHealth, kReady, kMetrics };
+
+struct MatchedRoute {
+  Route route;
+  std::string model_id;  // of kModel, percent-decoded
+};
+
+/// A whole answer, still without the fields that every answer has.
+struct Reply {
+  int status = 200;
+  std::string body;
+  std::string_view content_type = "application/json";
+  std::string_view allow;               // `Allow`, with a 405
+  std::chrono::seconds retry_after{0};  // `Retry-After`; 0 = none
+  bool close = false;                   // the connection must not be used again
+  std::optional<ErrorCode> error;       // for the log
+};
+
+/// The status comes from error_table(), unless HTTP has a more exact one.
+Reply error_reply(const Error& error, std::optional<int> status = std::nullopt);
+
+/// @return  404 and 405 as replies
+std::variant<MatchedRoute, Reply> match_route(std::string_view method, std::string_view target);
+
+/// Under /v1: asks for a key, where there are keys.
+bool needs_key(std::string_view target);
+
+/// The key in `Authorization: Bearer KEY`; empty when there is none.
+std::string_view bearer_key(std::string_view authorization);
+
+struct BodyHead {
+  std::optional<std::uint64_t> content_length;
+  bool chunked = false;
+  bool other_transfer_encoding = false;  // any Transfer-Encoding but exactly "chunked"
+  std::string_view content_type;
+  std::string_view content_encoding;
+};
+
+/// Whether the body of a chat request may be read at all.
+/// @return  the refusal; the connection closes with it, because the body stays unread
+std::optional<Reply> refuse_body(const BodyHead& head, const Limits& limits);
+
+/// GET /v1/models and /v1/models/{id}.
+std::string models_json(std::string_view model_name, std::int64_t created_seconds);
+std::string model_json(std::string_view model_name, std::int64_t created_seconds);
+
+}  // namespace tessera::api

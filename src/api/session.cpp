@@ -1,0 +1,446 @@
+#include "api/session.h"
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+#include <exception>
+#include <iterator>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "api/chat_request.h"
+#include "core/check.h"
+
+namespace tessera::api {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+
+namespace {
+
+constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
+
+// What one read from a socket takes; also the pieces that BodyReader gets.
+constexpr std::size_t kPieceBytes = std::size_t{64} * 1024;
+
+// The first read of a request: a usual head fits.
+constexpr std::size_t kHeadReadBytes = std::size_t{4} * 1024;
+
+// After an early refusal the client may still be sending. Reading on for a moment lets it see the
+// answer instead of a reset connection; a client that never stops is cut off.
+constexpr std::size_t kLingerBytesMax = std::size_t{1} << 20U;
+constexpr std::chrono::milliseconds kLingerTime{1000};
+
+std::string to_hex(std::uint64_t value) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string text(16, '0');
+  for (std::size_t i = text.size(); i-- > 0; value >>= 4U) text[i] = kHex[value & 0xFU];
+  return text;
+}
+
+StaticText route_name(Route route) {
+  switch (route) {
+    case Route::kChat:
+      return "chat";
+    case Route::kModels:
+      return "models";
+    case Route::kModel:
+      return "model";
+    case Route::kHealth:
+      return "health";
+    case Route::kReady:
+      return "ready";
+    case Route::kMetrics:
+      return "metrics";
+  }
+  return "none";
+}
+
+std::string_view view(beast::string_view text) {
+  return {text.data(), text.size()};
+}
+
+/// A body's bytes, counted against the server's total until the request is answered.
+class MediaReservation {
+ public:
+  explicit MediaReservation(std::atomic<std::size_t>& total) : total_(total) {}
+  MediaReservation(const MediaReservation&) = delete;
+  MediaReservation& operator=(const MediaReservation&) = delete;
+  ~MediaReservation() { total_ -= n_bytes; }
+
+  std::size_t n_bytes = 0;
+
+ private:
+  std::atomic<std::size_t>& total_;
+};
+
+/// Counts a chat from its head to its last byte.
+class ChatCount {
+ public:
+  explicit ChatCount(std::atomic<int>& count) : count_(count) { ++count_; }
+  ChatCount(const ChatCount&) = delete;
+  ChatCount& operator=(const ChatCount&) = delete;
+  ~ChatCount() { --count_; }
+
+ private:
+  std::atomic<int>& count_;
+};
+
+template <typename Parser>
+BodyHead body_head(const Parser& parser) {
+  const auto& fields = parser.get();
+  BodyHead head;
+  if (const auto length = parser.content_length()) head.content_length = *length;
+  head.chunked = parser.chunked();
+  const auto codings = fields.equal_range(http::field::transfer_encoding);
+  const auto n_codings = std::distance(codings.first, codings.second);
+  head.other_transfer_encoding =
+      n_codings > 1 || (n_codings == 1 && !beast::iequals(codings.first->value(), "chunked"));
+  head.content_type = view(fields[http::field::content_type]);
+  head.content_encoding = view(fields[http::field::content_encoding]);
+  return head;
+}
+
+Error malformed_http() {
+  return make_error(ErrorCode::kInvalidArgument, "malformed_http",
+                    "the request is not valid HTTP/1.1");
+}
+
+}  // namespace
+
+Session::Session(asio::ip::tcp::socket socket, ServerContext& context)
+    : context_(context),
+      stream_(std::move(socket)),
+      buffer_(context.options.limits.header_bytes_max + kPieceBytes) {}
+
+Session::~Session() {
+  context_.on_session_end(this);
+}
+
+void Session::start() {
+  asio::co_spawn(
+      stream_.get_executor(), [this] { return run(); },
+      [self = shared_from_this()](std::exception_ptr thrown) {
+        if (thrown != nullptr) TSR_BUG("an exception left a session");
+      });
+}
+
+void Session::end_soon() {
+  asio::post(stream_.get_executor(), [self = shared_from_this()] {
+    if (self->idle_) self->stream_.close();
+  });
+}
+
+void Session::end_now() {
+  asio::post(stream_.get_executor(), [self = shared_from_this()] {
+    self->ending_ = true;
+    if (self->wakeup_ != nullptr) {
+      self->wakeup_->notify();  // the answer still says why it ends
+    } else {
+      self->stream_.close();
+    }
+  });
+}
+
+asio::awaitable<void> Session::run() {
+  boost::system::error_code ignored;
+  stream_.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
+  stream_.socket().set_option(asio::socket_base::keep_alive(true), ignored);
+  if (const int bytes = context_.options.send_buffer_bytes; bytes > 0) {
+    stream_.socket().set_option(asio::socket_base::send_buffer_size(bytes), ignored);
+  }
+  for (bool is_first = true; usable_ && co_await read_head(is_first); is_first = false) {
+    co_await handle();
+    parser_.reset();
+    buffer_.shrink_to_fit();  // an idle connection holds no buffer
+    if (context_.stopping) usable_ = false;
+  }
+  co_await close();
+}
+
+asio::awaitable<bool> Session::read_head(bool is_first) {
+  const HttpTimeouts& timeouts = context_.options.timeouts;
+  parser_.emplace();
+  parser_->header_limit(static_cast<std::uint32_t>(context_.options.limits.header_bytes_max));
+  parser_->body_limit(boost::none);  // refuse_body() and read_body() say it better
+  if (buffer_.size() == 0) {
+    stream_.expires_after(is_first ? timeouts.header : timeouts.idle);
+    idle_ = true;
+    const auto [error, n] =
+        co_await stream_.async_read_some(buffer_.prepare(kHeadReadBytes), kTuple);
+    idle_ = false;
+    if (error) co_return false;
+    buffer_.commit(n);
+  }
+  stream_.expires_after(timeouts.header);
+  const auto [error, n] = co_await http::async_read_header(stream_, buffer_, *parser_, kTuple);
+  if (!error) co_return true;
+
+  // Only the parser's own errors get an answer; after the others nobody is there to read it.
+  const beast::error_code end = http::error::end_of_stream;
+  if (error.category() != end.category() || error == end || error == http::error::partial_message) {
+    co_return false;
+  }
+  Exchange exchange(context_.clock.now());
+  exchange.serial = context_.next_serial++;
+  exchange.id = to_hex(context_.id_prefix) + to_hex(exchange.serial);
+  const bool too_large =
+      error == http::error::header_limit || error == http::error::buffer_overflow;
+  Reply reply =
+      too_large
+          ? error_reply(
+                make_error(ErrorCode::kTooLarge, "header_too_large",
+                           "the request's head has more than " +
+                               std::to_string(context_.options.limits.header_bytes_max) + " bytes"),
+                431)
+          : error_reply(malformed_http());
+  reply.close = true;
+  unread_body_ = true;
+  co_await write_reply(exchange, std::move(reply));
+  co_return false;
+}
+
+Session::Exchange Session::begin_exchange() {
+  const auto& fields = parser_->get();
+  Exchange exchange(context_.clock.now());
+  exchange.serial = context_.next_serial++;
+  exchange.id = to_hex(context_.id_prefix) + to_hex(exchange.serial);
+  exchange.http_version = fields.version();
+  exchange.keep_alive = parser_->keep_alive();
+  exchange.is_head = fields.method() == http::verb::head;
+  exchange.with_trace = view(fields["X-Tessera-Trace"]) == "1";
+  return exchange;
+}
+
+asio::awaitable<void> Session::handle() {
+  Exchange exchange = begin_exchange();
+  co_await dispatch(exchange);
+  const double seconds = to_seconds(context_.clock.now() - exchange.trace.arrival());
+  if (exchange.error) {
+    log(LogLevel::kInfo, "http_request",
+        {{"request", exchange.serial},
+         {"route", exchange.route},
+         {"status", exchange.status},
+         {"tenant", exchange.tenant},
+         {"seconds", seconds},
+         {"error", *exchange.error}});
+  } else {
+    log(LogLevel::kInfo, "http_request",
+        {{"request", exchange.serial},
+         {"route", exchange.route},
+         {"status", exchange.status},
+         {"tenant", exchange.tenant},
+         {"seconds", seconds}});
+  }
+}
+
+asio::awaitable<void> Session::dispatch(Exchange& exchange) {
+  const auto& fields = parser_->get();
+  const std::string_view target = view(fields.target());
+  if (needs_key(target)) {
+    // The head is enough to refuse a stranger: nothing of the body is read.
+    const auto key = bearer_key(view(fields[http::field::authorization]));
+    const Result<TenantId> tenant = context_.options.keys.authenticate(key);
+    if (!tenant) {
+      co_await write_reply(exchange, error_reply(tenant.error()));
+      co_return;
+    }
+    exchange.tenant = *tenant;
+  }
+  auto matched = match_route(view(fields.method_string()), target);
+  if (auto* reply = std::get_if<Reply>(&matched)) {
+    co_await write_reply(exchange, std::move(*reply));
+    co_return;
+  }
+  const auto& route = std::get<MatchedRoute>(matched);
+  exchange.route = route_name(route.route);
+  if (route.route == Route::kChat) {
+    co_await chat(exchange);
+  } else {
+    co_await write_reply(exchange, simple_reply(route));
+  }
+}
+
+Reply Session::simple_reply(const MatchedRoute& matched) const {
+  Reply reply;
+  switch (matched.route) {
+    case Route::kModels:
+      reply.body = models_json(context_.model_name, context_.started_seconds);
+      break;
+    case Route::kModel:
+      if (matched.model_id != context_.model_name) {
+        return error_reply(make_error(ErrorCode::kNotFound, "model_not_found",
+                                      "this server has no such model", "model"));
+      }
+      reply.body = model_json(context_.model_name, context_.started_seconds);
+      break;
+    case Route::kHealth:
+      reply.body = R"({"status":"ok"})";
+      break;
+    case Route::kReady:
+      if (context_.stopping || !context_.service.ready()) {
+        return error_reply(
+            make_error(ErrorCode::kUnavailable, "not_ready", "the server is starting or stopping"));
+      }
+      reply.body = R"({"status":"ready"})";
+      break;
+    case Route::kMetrics:
+      reply.body = context_.metrics_text ? context_.metrics_text() : std::string();
+      reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
+      break;
+    case Route::kChat:
+      break;
+  }
+  return reply;
+}
+
+asio::awaitable<void> Session::chat(Exchange& exchange) {
+  const ChatCount count(context_.n_chats);
+  if (auto refusal = refuse_body(body_head(*parser_), context_.options.limits)) {
+    co_await write_reply(exchange, std::move(*refusal));
+    co_return;
+  }
+  const std::string_view expected = view(parser_->get()[http::field::expect]);
+  if (exchange.http_version >= 11 &&
+      beast::iequals({expected.data(), expected.size()}, "100-continue")) {
+    if (!co_await write_bytes("HTTP/1.1 100 Continue\r\n\r\n")) co_return;
+  }
+  MediaReservation reserved(context_.media_bytes);
+  std::optional<Result<ReadBody>> body = co_await read_body(reserved.n_bytes);
+  if (!body) {
+    lost_ = true;
+    exchange.error = ErrorCode::kCancelled;
+    co_return;
+  }
+  auto call = *body ? parse_chat_request(std::move(**body), context_.model_name)
+                    : Result<ChatCall>((*body).error());
+  if (!call) {
+    co_await write_reply(exchange, error_reply(call.error()));
+    co_return;
+  }
+
+  AnswerHead head{"chatcmpl-" + exchange.id,
+                  std::chrono::duration_cast<std::chrono::seconds>(
+                      std::chrono::system_clock::now().time_since_epoch())
+                      .count(),
+                  context_.model_name};
+  AnswerOptions options{call->request.n_choices, call->request.stop, call->request.logprobs,
+                        call->include_usage, exchange.with_trace};
+  auto submitted =
+      context_.service.submit(std::move(call->request), exchange.tenant, exchange.trace);
+  if (!submitted) {
+    co_await write_reply(exchange, error_reply(submitted.error()));
+    co_return;
+  }
+  reader_.emplace(std::move(submitted).value());
+  if (call->stream) {
+    co_await answer_stream(exchange, std::move(head), std::move(options));
+  } else {
+    co_await answer_whole(exchange, std::move(head), std::move(options));
+  }
+  reader_.reset();
+}
+
+asio::awaitable<std::optional<Result<ReadBody>>> Session::read_body(std::size_t& n_reserved) {
+  const HttpOptions& options = context_.options;
+  BodyReader reader(options.limits);
+  std::vector<char> piece(kPieceBytes);
+  std::uint64_t n_read = 0;
+  while (!parser_->is_done()) {
+    auto& body = parser_->get().body();
+    body.data = piece.data();
+    body.size = piece.size();
+    stream_.expires_after(options.timeouts.body_piece);
+    const auto [error, n_ignored] = co_await http::async_read(stream_, buffer_, *parser_, kTuple);
+    if (error && error != http::error::need_buffer) {
+      const beast::error_code end = http::error::end_of_stream;
+      const bool is_malformed = error.category() == end.category() && error != end &&
+                                error != http::error::partial_message;
+      if (!is_malformed) co_return std::nullopt;
+      co_return Result<ReadBody>(malformed_http());
+    }
+    const std::size_t n = piece.size() - body.size;
+    n_read += n;
+    n_reserved += n;
+    context_.n_body_bytes_read += n;
+    if ((context_.media_bytes += n) > options.media_bytes_max) {
+      Error busy = make_error(ErrorCode::kResourceExhausted, "server_busy",
+                              "the server holds as many images as it may; try again later");
+      co_return Result<ReadBody>(std::move(busy));
+    }
+    if (n_read > options.limits.body_bytes_max) {
+      co_return Result<ReadBody>(make_error(
+          ErrorCode::kTooLarge, "body_too_large",
+          "the body has more than " + std::to_string(options.limits.body_bytes_max) + " bytes"));
+    }
+    if (auto fed = reader.feed({piece.data(), n}); !fed) {
+      co_return Result<ReadBody>(fed.error());
+    }
+  }
+  co_return reader.finish();
+}
+
+asio::awaitable<void> Session::write_reply(Exchange& exchange, Reply reply) {
+  // A body that was not read to its end makes the rest of the connection unreadable.
+  const bool body_is_left = parser_ && parser_->is_header_done() && !parser_->is_done();
+  unread_body_ = unread_body_ || body_is_left;
+  usable_ = usable_ && exchange.keep_alive && !reply.close && !unread_body_ && !context_.stopping;
+  exchange.status = reply.status;
+  exchange.error = reply.error;
+
+  http::response<http::string_body> response(static_cast<http::status>(reply.status),
+                                             exchange.http_version);
+  response.set(http::field::server, "tessera");
+  response.set(http::field::content_type,
+               beast::string_view(reply.content_type.data(), reply.content_type.size()));
+  response.set("x-request-id", "req_" + exchange.id);
+  if (!reply.allow.empty()) {
+    response.set(http::field::allow, beast::string_view(reply.allow.data(), reply.allow.size()));
+  }
+  if (reply.retry_after.count() > 0) {
+    response.set(http::field::retry_after, std::to_string(reply.retry_after.count()));
+  }
+  if (reply.status == 401) response.set(http::field::www_authenticate, "Bearer");
+  response.keep_alive(usable_);
+  response.content_length(reply.body.size());
+  if (!exchange.is_head) response.body() = std::move(reply.body);
+  stream_.expires_after(context_.options.timeouts.write);
+  const auto [error, n] = co_await http::async_write(stream_, response, kTuple);
+  if (error) lost_ = true;
+}
+
+asio::awaitable<bool> Session::write_bytes(std::string bytes) {
+  stream_.expires_after(context_.options.timeouts.write);
+  const auto [error, n] = co_await asio::async_write(stream_, asio::buffer(bytes), kTuple);
+  if (error) lost_ = true;
+  co_return !error;
+}
+
+asio::awaitable<void> Session::close() {
+  boost::system::error_code ignored;
+  if (lost_) {
+    stream_.close();
+    co_return;
+  }
+  stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  if (unread_body_) {
+    stream_.expires_after(kLingerTime);
+    std::vector<char> discarded(kPieceBytes);
+    for (std::size_t n_read = 0; n_read < kLingerBytesMax && !ending_;) {
+      const auto [error, n] = co_await stream_.async_read_some(asio::buffer(discarded), kTuple);
+      if (error) break;
+      n_read += n;
+    }
+  }
+  stream_.close();
+}
+
+}  // namespace tessera::api

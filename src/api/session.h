@@ -1,0 +1,104 @@
+// One connection: reads requests one after the other and writes their answers. A coroutine on a
+// strand of its own, so that nothing here needs a lock.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "api/body_reader.h"
+#include "api/chat_answer.h"
+#include "api/http_rules.h"
+#include "api/server_context.h"
+#include "api/wakeup.h"
+#include "core/ids.h"
+#include "core/log.h"
+#include "core/token_stream.h"
+
+namespace tessera::api {
+
+/// @thread its strand, unless said otherwise
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  Session(boost::asio::ip::tcp::socket socket, ServerContext& context);
+  ~Session();
+
+  /// Runs until the connection ends; keeps itself alive.
+  void start();
+
+  /// No further request; an idle connection closes. @thread any
+  void end_soon();
+  /// Cancels what runs. @thread any
+  void end_now();
+  /// Drops the request that runs. @thread any, when no HTTP thread runs any more
+  void abandon() { reader_.reset(); }
+
+ private:
+  template <typename T>
+  using Awaitable = boost::asio::awaitable<T>;
+
+  /// One request and its answer, as HTTP sees them.
+  struct Exchange {
+    explicit Exchange(TimePoint arrival) : trace(arrival) {}
+    std::uint64_t serial = 0;
+    std::string id;  // of both, in hex
+    Trace trace;
+    TenantId tenant;
+    unsigned http_version = 11;
+    bool keep_alive = false;
+    bool is_head = false;
+    bool with_trace = false;
+    int status = 0;  // that was sent
+    std::optional<ErrorCode> error;
+    StaticText route = "none";
+  };
+
+  // session.cpp: requests
+  Awaitable<void> run();
+  Awaitable<bool> read_head(bool is_first);
+  Awaitable<void> handle();
+  Exchange begin_exchange();
+  Awaitable<void> dispatch(Exchange& exchange);
+  Reply simple_reply(const MatchedRoute& matched) const;
+  Awaitable<void> chat(Exchange& exchange);
+  /// Empty when the connection was lost.
+  Awaitable<std::optional<Result<ReadBody>>> read_body(std::size_t& n_reserved);
+  Awaitable<void> write_reply(Exchange& exchange, Reply reply);
+  Awaitable<void> close();
+
+  // answer.cpp: chat answers
+  struct Delivery;
+  Awaitable<void> answer_whole(Exchange& exchange, AnswerHead head, AnswerOptions options);
+  Awaitable<void> answer_stream(Exchange& exchange, AnswerHead head, AnswerOptions options);
+  Awaitable<bool> write_stream_head(Exchange& exchange);
+  Awaitable<bool> write_bytes(std::string bytes);
+  Awaitable<void> watch_client(std::shared_ptr<Wakeup> wakeup);
+  std::shared_ptr<Wakeup> begin_answer();
+  void end_answer(Wakeup& wakeup);
+  void cancel_if_unwanted(const Wakeup& wakeup);
+  Error final_error(const Error& error) const;
+  void account(StreamEnd& end, std::optional<Error> error);
+
+  ServerContext& context_;
+  boost::beast::tcp_stream stream_;
+  boost::beast::flat_buffer buffer_;
+  std::optional<boost::beast::http::request_parser<boost::beast::http::buffer_body>> parser_;
+
+  bool usable_ = true;        // the connection may carry another request
+  bool lost_ = false;         // nothing can be written any more
+  bool unread_body_ = false;  // the client may still be sending
+  bool idle_ = false;         // waits for the first byte of a request
+  bool ending_ = false;       // end_now() was called
+
+  std::optional<StreamReader> reader_;  // of the request that runs
+  std::shared_ptr<Wakeup> wakeup_;      // of the answer that is waited for
+};
+
+}  // namespace tessera::api
