@@ -134,6 +134,11 @@ ExitCode print_error(const Error& error, bool json, const Terminal& terminal) {
   return exit_code_of(error);
 }
 
+ExitCode print_startup_error(const Error& error, bool json, const Terminal& terminal) {
+  print_error(error, json, terminal);
+  return startup_exit_code_of(error);
+}
+
 std::string printable(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

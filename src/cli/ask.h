@@ -36,6 +36,9 @@ ExitCode run_ask(const AskOptions& options, CommandInput input, pipeline::Servic
 /// "tessera: …" on `err`, or with `json` an error object on `out`. Gives the exit code.
 ExitCode print_error(const Error& error, bool json, const Terminal& terminal);
 
+/// The same for an error before the first request, with startup_exit_code_of().
+ExitCode print_startup_error(const Error& error, bool json, const Terminal& terminal);
+
 /// Text without what a terminal would obey: control characters other than line feed and tab are
 /// left out. An answer may repeat what an image told the model to write.
 std::string printable(std::string_view text);

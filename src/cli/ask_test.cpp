@@ -170,6 +170,15 @@ TEST_F(Ask, AnErrorAsJsonIsOneObject) {
   EXPECT_EQ(json["error"]["message"], "a PDF is not supported");
 }
 
+TEST_F(Ask, AnErrorAtTheStartIsAboutTheConfiguration) {
+  const Error error = make_error(ErrorCode::kNotFound, "model_file_not_found", "no such model");
+
+  const ExitCode code = print_startup_error(error, false, {out_, err_});
+
+  EXPECT_EQ(code, ExitCode::kUsage);
+  EXPECT_EQ(err_.str(), "tessera: no such model\n");
+}
+
 TEST_F(Ask, AnInterruptionCancelsTheRequest) {
   service_.events.emplace_back(TokenDelta{0, 1, "Two", {}, {}});
   stop_.request_stop();

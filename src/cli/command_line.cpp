@@ -266,6 +266,10 @@ Result<CommandLine> to_options(const RawProgram& program) {
 }  // namespace
 
 ExitCode exit_code_of(const Error& error) {
+  // Ours, from this file and settings.cpp: they never come from a request.
+  for (const std::string_view reason : {"bad_command_line", "bad_setting", "bad_config_file"}) {
+    if (error.reason == reason) return ExitCode::kUsage;
+  }
   switch (error.code) {
     case ErrorCode::kInvalidArgument:
     case ErrorCode::kNotFound:
@@ -282,6 +286,11 @@ ExitCode exit_code_of(const Error& error) {
       return ExitCode::kFailed;
   }
   return ExitCode::kFailed;
+}
+
+ExitCode startup_exit_code_of(const Error& error) {
+  const ExitCode code = exit_code_of(error);
+  return code == ExitCode::kRefused ? ExitCode::kUsage : code;
 }
 
 Result<CommandLine> parse_command_line(std::span<const std::string> arguments) {

@@ -39,8 +39,11 @@ inline constexpr std::array<ExitCodeMeaning, 5> kExitCodes{{
     {ExitCode::kInterrupted, "interrupted"},
 }};
 
-/// What a finished request's error means for the exit code.
+/// What an error means for the exit code.
 ExitCode exit_code_of(const Error& error);
+
+/// The same for an error before the first request: what cannot be started is configured wrongly.
+ExitCode startup_exit_code_of(const Error& error);
 
 /// Settings given as flags; load_settings() takes both.
 struct SettingFlags {

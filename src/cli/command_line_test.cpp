@@ -166,6 +166,23 @@ TEST(CommandLine, ExitCodesFollowFromTheErrorCode) {
   EXPECT_EQ(exit_code_of(make_error(ErrorCode::kCancelled, "", "")), ExitCode::kInterrupted);
 }
 
+TEST(CommandLine, WrongUsageAndConfigurationHaveTheirOwnExitCode) {
+  const auto command = parse_command_line(std::vector<std::string>{"aks"});
+
+  ASSERT_FALSE(command);
+  EXPECT_EQ(exit_code_of(command.error()), ExitCode::kUsage);
+  EXPECT_EQ(exit_code_of(make_error(ErrorCode::kInvalidArgument, "bad_setting", "")),
+            ExitCode::kUsage);
+}
+
+TEST(CommandLine, WhatCannotBeStartedIsConfiguredWrongly) {
+  const Error missing = make_error(ErrorCode::kNotFound, "model_file_not_found", "");
+  const Error failed = make_error(ErrorCode::kInternal, "internal_error", "");
+
+  EXPECT_EQ(startup_exit_code_of(missing), ExitCode::kUsage);
+  EXPECT_EQ(startup_exit_code_of(failed), ExitCode::kFailed);
+}
+
 TEST(CommandLine, ExitCodesAreDistinctAndExplained) {
   std::set<ExitCode> codes;
   for (const ExitCodeMeaning& row : kExitCodes) {

@@ -137,10 +137,10 @@ Each setting can be given in four places; the first that has it wins:
 3. a TOML file, named by `--config FILE` or `TESSERA_CONFIG`: `port = 9000`
 4. the default below
 
-An empty environment variable counts as unset. A key that the file should not have is an error, with
-its line. `tessera serve --print-config` prints every setting with the place it came from; the output
-is itself such a file. `ask` and `plan` take the flags of *Model* and *Media*, and read all settings
-from environment and file.
+An empty environment variable counts as unset. A key that the file should not have is an error,
+with its line. `tessera serve --print-config` prints every setting with the place it came from; the
+output is itself such a file. `ask` and `plan` take the flags of *Model* and *Media*, and read all
+settings from environment and file.
 
 Sizes are bytes, or a number with `KiB`, `MiB` or `GiB`; in the file, those are strings. Durations
 need a unit: `ms`, `s`, `min` or `h`.

@@ -12,13 +12,12 @@
 #include <vector>
 
 #include "core/limits.h"
+#include "core/log.h"
 #include "core/result.h"
 
 namespace tessera::cli {
 
-enum class LogLevel { kError, kWarning, kInfo, kDebug };
-
-/// "error", "warning", "info", "debug"; in the order of the enum.
+/// "error", "warning", "info", "debug"; in the order of LogLevel.
 inline constexpr std::array<std::string_view, 4> kLogLevelNames{"error", "warning", "info",
                                                                 "debug"};
 

@@ -31,29 +31,25 @@ std::array<std::string_view, kCount> names_of() {
   return names;
 }
 
-std::span<const std::string_view> stage_values() {
-  static const auto kValues = names_of<Stage, kStageCount>();
-  return kValues;
-}
+// Values of this file are initialised in order, from constants of core/ alone.
+const auto kStageValues = names_of<Stage, kStageCount>();
+
+const auto kOutcomeValues = [] {
+  std::array<std::string_view, kErrorCodeCount + 1> values{"ok"};
+  for (int i = 0; i < kErrorCodeCount; ++i) {
+    values[static_cast<std::size_t>(i) + 1] = to_string(static_cast<ErrorCode>(i));
+  }
+  return values;
+}();
 
 constexpr std::array<std::string_view, 2> kRowKinds{"text", "visual"};
 constexpr std::array<std::string_view, 3> kQueues{"media", "encode", "engine"};
 
-std::span<const LabelDefinition> result_labels() {
-  static const std::array<LabelDefinition, 2> kLabels{{
-      {"outcome", outcome_values(), ""},
-      {"reason",
-       {},
-       "`none`, or the reason of the error (docs/errors.md); at most 64, then `other`"},
-  }};
-  return kLabels;
-}
-
-std::span<const LabelDefinition> stage_labels() {
-  static const std::array<LabelDefinition, 1> kLabels{{{"stage", stage_values(), ""}}};
-  return kLabels;
-}
-
+const std::array<LabelDefinition, 2> kResultLabels{{
+    {"outcome", kOutcomeValues, ""},
+    {"reason", {}, "`none`, or the reason of the error (docs/errors.md); at most 64, then `other`"},
+}};
+const std::array<LabelDefinition, 1> kStageLabels{{{"stage", kStageValues, ""}}};
 constexpr std::array<LabelDefinition, 2> kBuildLabels{{
     {"version", {}, "of Tessera"},
     {"runtime", {}, "what computes, with the commit it was built from"},
@@ -65,156 +61,140 @@ using enum MetricId;
 using enum MetricType;
 
 // Names follow Prometheus: base units, `_total` on counters and only on them.
-const std::array<MetricDefinition, kMetricCount>& table() {
-  static const std::array<MetricDefinition, kMetricCount> kTable{{
-      {kBuildInfo,
-       kGauge,
-       "tessera_build_info",
-       "1",
-       kBuildLabels,
-       {},
-       "Always 1; the labels say what runs."},
-      {kRequests,
-       kCounter,
-       "tessera_requests_total",
-       "requests",
-       result_labels(),
-       {},
-       "Requests that ended."},
-      {kRequestSeconds,
-       kHistogram,
-       "tessera_request_seconds",
-       "seconds",
-       {},
-       kRequestBuckets,
-       "Arrival to last byte written, whatever the outcome."},
-      {kTimeToFirstTokenSeconds,
-       kHistogram,
-       "tessera_time_to_first_token_seconds",
-       "seconds",
-       {},
-       kRequestBuckets,
-       "Arrival to first output token; requests without one are not counted."},
-      {kStageSeconds, kHistogram, "tessera_stage_seconds", "seconds", stage_labels(),
-       kRequestBuckets,
-       "Time of a request in one stage; only requests that entered it. Stages sum to the request."},
-      {kImages,
-       kCounter,
-       "tessera_images_total",
-       "images",
-       {},
-       {},
-       "Images of requests that ended."},
-      {kTiles,
-       kCounter,
-       "tessera_tiles_total",
-       "tiles",
-       {},
-       {},
-       "Tiles those images were cut into."},
-      {kVisualTokens,
-       kCounter,
-       "tessera_visual_tokens_total",
-       "tokens",
-       {},
-       {},
-       "Prompt tokens that stand for images."},
-      {kTextTokens,
-       kCounter,
-       "tessera_text_tokens_total",
-       "tokens",
-       {},
-       {},
-       "Prompt tokens that stand for text."},
-      {kCachedTokens,
-       kCounter,
-       "tessera_cached_tokens_total",
-       "tokens",
-       {},
-       {},
-       "Prompt tokens taken from the KV cache."},
-      {kOutputTokens,
-       kCounter,
-       "tessera_output_tokens_total",
-       "tokens",
-       {},
-       {},
-       "Generated tokens, over all choices."},
-      {kMediaDecodes,
-       kCounter,
-       "tessera_media_decodes_total",
-       "images",
-       result_labels(),
-       {},
-       "Results of the media worker."},
-      {kEncodeSeconds,
-       kHistogram,
-       "tessera_encode_seconds",
-       "seconds",
-       {},
-       kCallBuckets,
-       "One encoder call: vision tower and projector, which the library does not split."},
-      {kEncodePatches,
-       kCounter,
-       "tessera_encode_patches_total",
-       "patches",
-       {},
-       {},
-       "Patches that went through the encoder."},
-      {kStepSeconds,
-       kHistogram,
-       "tessera_step_seconds",
-       "seconds",
-       {},
-       kCallBuckets,
-       "One engine step: plan, model calls, sampling."},
-      {kStepRows, kHistogram, "tessera_step_rows", "rows", kRowLabels, kRowBuckets,
-       "Rows of one engine step, by kind; a kind without rows is not counted."},
-      {kQueueDepth,
-       kGauge,
-       "tessera_queue_depth",
-       "requests",
-       kQueueLabels,
-       {},
-       "What waits in a stage's queue."},
-      {kRequestsInFlight,
-       kGauge,
-       "tessera_requests_in_flight",
-       "requests",
-       {},
-       {},
-       "Admitted and not ended."},
-      {kRunningSequences,
-       kGauge,
-       "tessera_running_sequences",
-       "sequences",
-       {},
-       {},
-       "Sequences that hold KV cells."},
-      {kKvCellsUsed,
-       kGauge,
-       "tessera_kv_cells_used",
-       "cells",
-       {},
-       {},
-       "KV cells in use, over all sequences."},
-      {kKvCellsCapacity,
-       kGauge,
-       "tessera_kv_cells_capacity",
-       "cells",
-       {},
-       {},
-       "KV cells that exist."},
-      {kBugs,
-       kCounter,
-       "tessera_bugs_total",
-       "surprises",
-       {},
-       {},
-       "Survivable surprises; anything above 0 is worth a report."},
-  }};
-  return kTable;
-}
+const std::array<MetricDefinition, kMetricCount> kTable{{
+    {kBuildInfo,
+     kGauge,
+     "tessera_build_info",
+     "1",
+     kBuildLabels,
+     {},
+     "Always 1; the labels say what runs."},
+    {kRequests,
+     kCounter,
+     "tessera_requests_total",
+     "requests",
+     kResultLabels,
+     {},
+     "Requests that ended."},
+    {kRequestSeconds,
+     kHistogram,
+     "tessera_request_seconds",
+     "seconds",
+     {},
+     kRequestBuckets,
+     "Arrival to last byte written, whatever the outcome."},
+    {kTimeToFirstTokenSeconds,
+     kHistogram,
+     "tessera_time_to_first_token_seconds",
+     "seconds",
+     {},
+     kRequestBuckets,
+     "Arrival to first output token; requests without one are not counted."},
+    {kStageSeconds, kHistogram, "tessera_stage_seconds", "seconds", kStageLabels, kRequestBuckets,
+     "Time of a request in one stage; only requests that entered it. Stages sum to the request."},
+    {kImages, kCounter, "tessera_images_total", "images", {}, {}, "Images of requests that ended."},
+    {kTiles, kCounter, "tessera_tiles_total", "tiles", {}, {}, "Tiles those images were cut into."},
+    {kVisualTokens,
+     kCounter,
+     "tessera_visual_tokens_total",
+     "tokens",
+     {},
+     {},
+     "Prompt tokens that stand for images."},
+    {kTextTokens,
+     kCounter,
+     "tessera_text_tokens_total",
+     "tokens",
+     {},
+     {},
+     "Prompt tokens that stand for text."},
+    {kCachedTokens,
+     kCounter,
+     "tessera_cached_tokens_total",
+     "tokens",
+     {},
+     {},
+     "Prompt tokens taken from the KV cache."},
+    {kOutputTokens,
+     kCounter,
+     "tessera_output_tokens_total",
+     "tokens",
+     {},
+     {},
+     "Generated tokens, over all choices."},
+    {kMediaDecodes,
+     kCounter,
+     "tessera_media_decodes_total",
+     "images",
+     kResultLabels,
+     {},
+     "Results of the media worker."},
+    {kEncodeSeconds,
+     kHistogram,
+     "tessera_encode_seconds",
+     "seconds",
+     {},
+     kCallBuckets,
+     "One encoder call: vision tower and projector, which the library does not split."},
+    {kEncodePatches,
+     kCounter,
+     "tessera_encode_patches_total",
+     "patches",
+     {},
+     {},
+     "Patches that went through the encoder."},
+    {kStepSeconds,
+     kHistogram,
+     "tessera_step_seconds",
+     "seconds",
+     {},
+     kCallBuckets,
+     "One engine step: plan, model calls, sampling."},
+    {kStepRows, kHistogram, "tessera_step_rows", "rows", kRowLabels, kRowBuckets,
+     "Rows of one engine step, by kind; a kind without rows is not counted."},
+    {kQueueDepth,
+     kGauge,
+     "tessera_queue_depth",
+     "requests",
+     kQueueLabels,
+     {},
+     "What waits in a stage's queue."},
+    {kRequestsInFlight,
+     kGauge,
+     "tessera_requests_in_flight",
+     "requests",
+     {},
+     {},
+     "Admitted and not ended."},
+    {kRunningSequences,
+     kGauge,
+     "tessera_running_sequences",
+     "sequences",
+     {},
+     {},
+     "Sequences that hold KV cells."},
+    {kKvCellsUsed,
+     kGauge,
+     "tessera_kv_cells_used",
+     "cells",
+     {},
+     {},
+     "KV cells in use, over all sequences."},
+    {kKvCellsCapacity,
+     kGauge,
+     "tessera_kv_cells_capacity",
+     "cells",
+     {},
+     {},
+     "KV cells that exist."},
+    {kBugs,
+     kCounter,
+     "tessera_bugs_total",
+     "surprises",
+     {},
+     {},
+     "Survivable surprises; anything above 0 is worth a report."},
+}};
 
 std::string_view type_name(MetricType type) {
   switch (type) {
@@ -243,24 +223,17 @@ void print_labels(std::ostream& out, std::span<const LabelDefinition> labels) {
 }  // namespace
 
 std::span<const MetricDefinition> metric_table() {
-  return table();
+  return kTable;
 }
 
 const MetricDefinition& definition(MetricId id) {
-  const MetricDefinition& found = table().at(static_cast<std::size_t>(id));
+  const MetricDefinition& found = kTable.at(static_cast<std::size_t>(id));
   TSR_CHECK(found.id == id);
   return found;
 }
 
 std::span<const std::string_view> outcome_values() {
-  static const auto kValues = [] {
-    std::array<std::string_view, kErrorCodeCount + 1> values{"ok"};
-    for (int i = 0; i < kErrorCodeCount; ++i) {
-      values[static_cast<std::size_t>(i) + 1] = to_string(static_cast<ErrorCode>(i));
-    }
-    return values;
-  }();
-  return kValues;
+  return kOutcomeValues;
 }
 
 std::string metrics_markdown() {
