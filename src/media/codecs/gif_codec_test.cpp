@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "media/codecs/test_decode.h"
 #include "media/testing/encode_images.h"
 
@@ -103,7 +105,6 @@ TEST(GifCodec, ATruncationInsideTheFirstFrameIsAnError) {
 
 TEST(GifCodec, AFileWithoutAnyPaletteIsCorrupt) {
   auto file = encode_gif(stripes({2, 2}), with_palette());
-  const ByteVector palette_flag{file[10]};
   file[10] &= 0x7F;                                       // no global palette
   file.erase(file.begin() + 13, file.begin() + 13 + 12);  // and none in the file
 

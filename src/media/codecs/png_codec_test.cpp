@@ -55,7 +55,7 @@ TEST(PngCodec, SpreadsLowBitDepthsOverTheFullRange) {
 }
 
 TEST(PngCodec, RoundsSixteenBitsToEight) {
-  // 0x0180 / 257 = 1.494 → 1; 0x0182 / 257 = 1.502 → 2; 0xFF7F / 257 = 254.5 → 254 or 255 by half.
+  // 0x0180 / 257 = 1.494 → 1; 0x0182 / 257 = 1.502 → 2; a cut would give 1 twice.
   EXPECT_EQ(decode({{3, 1}, {0x01, 0x80, 0x01, 0x82, 0xFF, 0xFF}}, options_of(kGray, 16)),
             (ByteVector{1, 1, 1, 2, 2, 2, 255, 255, 255}));
   EXPECT_EQ(decode({{1, 1}, {0x12, 0x12, 0x80, 0x80, 0xFE, 0xFE}}, options_of(kRgb, 16)),

@@ -1,6 +1,7 @@
 // Probe and decode in one call, in this process. For the codecs' tests only.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
