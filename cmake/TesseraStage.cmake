@@ -4,7 +4,8 @@
 #
 # makes the static library tessera_media from src/media/*.cpp and, with tests on, the program
 # tessera_media_test from src/media/*_test.cpp. DEPS names other folders; the same edges stand in
-# src/layers.txt, and tests/tidy compares the includes with them. LIBS names third-party targets.
+# src/layers.txt, and tests/tidy compares the includes with them. LIBS names third-party targets,
+# LABEL the kind of its tests.
 
 add_library(tessera_options INTERFACE)
 target_include_directories(tessera_options INTERFACE "${CMAKE_SOURCE_DIR}/src")
@@ -21,8 +22,18 @@ if(TESSERA_SANITIZE)
   target_link_options(tessera_options INTERFACE -fsanitize=${TESSERA_SANITIZE})
 endif()
 
+# Registers a GoogleTest program. LABEL: unit; model (needs the real runtime, run one at a time by the
+# release build); tidy (reads the tree).
+add_custom_target(model_tests)
+function(tessera_test target label)
+  gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${label} TIMEOUT 300)
+  if(label STREQUAL "model")
+    add_dependencies(model_tests ${target})
+  endif()
+endfunction()
+
 function(tessera_stage name)
-  cmake_parse_arguments(ARG "" "" "DEPS;LIBS;TEST_LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL" "DEPS;LIBS;TEST_LIBS" ${ARGN})
   string(REPLACE "/" "_" target "tessera_${name}")
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${name}/*.cpp")
   set(tests ${sources})
@@ -47,6 +58,9 @@ function(tessera_stage name)
     add_executable(${target}_test ${tests})
     target_link_libraries(${target}_test PRIVATE ${target} ${ARG_TEST_LIBS} GTest::gmock_main)
     target_compile_definitions(${target}_test PRIVATE TESSERA_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-    gtest_discover_tests(${target}_test DISCOVERY_MODE PRE_TEST PROPERTIES LABELS unit TIMEOUT 300)
+    if(NOT ARG_LABEL)
+      set(ARG_LABEL unit)
+    endif()
+    tessera_test(${target}_test ${ARG_LABEL})
   endif()
 endfunction()

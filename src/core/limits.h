@@ -15,7 +15,7 @@ struct Limits {
   std::size_t body_bytes_max = 64 * kMiB;    // three large photos in base64, with room
   std::size_t image_bytes_max = 20 * kMiB;   // a 40 MP JPEG at high quality
   std::size_t text_bytes_max = 4 * kMiB;     // JSON without its media: far above any context length
-  std::size_t header_bytes_max = 16 * 1024;  // one long bearer token and a proxy's additions
+  std::size_t header_bytes_max = kMiB / 64;  // one long bearer token and a proxy's additions
 
   // --- images ---
   int images_max = 16;                            // per request

@@ -68,7 +68,9 @@ Pipeline::Pipeline(runtime::LoadedModel loaded, const PipelineOptions& options, 
   if (!options.model_name.empty()) info_.name = options.model_name;
 }
 
-Pipeline::~Pipeline() { shutdown(); }
+Pipeline::~Pipeline() {
+  shutdown();
+}
 
 media::MediaHooks Pipeline::media_hooks() {
   media::MediaHooks hooks;
@@ -109,8 +111,8 @@ Result<StreamReader> Pipeline::submit(Request request, TenantId tenant, Trace tr
     } else {
       to_engine(std::move(in_flight));
     }
-  } else if (!media_.try_submit(std::move(in_flight))) {
-    in_flight->end(shutting_down_error(), clock_.now());
+  } else {
+    to_media(std::move(in_flight));
   }
   return StreamReader(std::move(stream));
 }
@@ -147,6 +149,11 @@ Result<void> Pipeline::prepare_image(InFlight& request, const Image& image) cons
   return {};
 }
 
+void Pipeline::to_media(std::unique_ptr<InFlight> request) {
+  if (media_.try_submit(std::move(request))) return;
+  request->end(shutting_down_error(), clock_.now());  // NOLINT(bugprone-use-after-move): untouched
+}
+
 void Pipeline::to_encode(std::unique_ptr<InFlight> request) {
   // What was planned and what was prepared must be the same tiles, or rows and positions part ways.
   std::size_t n_planned = 0;
@@ -160,11 +167,13 @@ void Pipeline::to_encode(std::unique_ptr<InFlight> request) {
                  clock_.now());
     return;
   }
-  if (!encode_.try_submit(std::move(request))) request->end(shutting_down_error(), clock_.now());
+  if (encode_.try_submit(std::move(request))) return;
+  request->end(shutting_down_error(), clock_.now());  // NOLINT(bugprone-use-after-move): untouched
 }
 
 void Pipeline::to_engine(std::unique_ptr<InFlight> request) {
-  if (!engine_.try_submit(std::move(request))) request->end(shutting_down_error(), clock_.now());
+  if (engine_.try_submit(std::move(request))) return;
+  request->end(shutting_down_error(), clock_.now());  // NOLINT(bugprone-use-after-move): untouched
 }
 
 void Pipeline::shutdown() {

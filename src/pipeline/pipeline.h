@@ -57,6 +57,7 @@ class Pipeline final : public Service {
 
   Result<void> plan_prompt(InFlight& request, std::span<const ImageSize> sizes) const;
   Result<void> prepare_image(InFlight& request, const Image& image) const;
+  void to_media(std::unique_ptr<InFlight> request);
   void to_encode(std::unique_ptr<InFlight> request);
   void to_engine(std::unique_ptr<InFlight> request);
   media::MediaHooks media_hooks();

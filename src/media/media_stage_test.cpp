@@ -1,0 +1,141 @@
+#include "media/media_stage.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "core/token_stream.h"
+#include "media/testing/encode_images.h"
+
+namespace tessera::media {
+namespace {
+
+using testing::encode_png;
+using testing::gradient;
+using testing::to_media;
+
+/// One stage of one thread; its hooks note what they were given.
+class MediaStageTest : public ::testing::Test {
+ protected:
+  MediaStageTest() {
+    options_.decoder.worker_path = TESSERA_MEDIA_WORKER;
+    options_.decoder.base_timeout = std::chrono::seconds(60);
+    options_.n_threads = 1;
+    options_.queue_capacity = 4;
+    hooks_.plan = [this](InFlight&, std::span<const ImageSize> sizes) -> Result<void> {
+      planned_.assign(sizes.begin(), sizes.end());
+      return {};
+    };
+    hooks_.prepare = [this](InFlight&, const Image& image) -> Result<void> {
+      prepared_.push_back(image.size);
+      return {};
+    };
+    hooks_.next = [this](std::unique_ptr<InFlight> request) {
+      done_.set_value(std::move(request));
+    };
+  }
+
+  void start() { stage_ = std::make_unique<MediaStage>(options_, Limits{}, clock_, hooks_); }
+
+  std::unique_ptr<InFlight> request(std::vector<ImageSize> sizes) {
+    Request request;
+    for (const ImageSize size : sizes)
+      request.media.push_back(to_media(encode_png(gradient(size))));
+    return std::make_unique<InFlight>(RequestId{1}, TenantId{0}, std::move(request),
+                                      Trace(clock_.now()), clock_.now() + std::chrono::hours(1),
+                                      stop_.get_token(), stream_);
+  }
+
+  std::optional<Error> terminal_error() { return std::get<StreamEnd>(*stream_->pop({})).error; }
+
+  SteadyClock clock_;
+  std::stop_source stop_;
+  std::shared_ptr<TokenStream> stream_ = std::make_shared<TokenStream>(stop_);
+  std::vector<ImageSize> planned_;
+  std::vector<ImageSize> prepared_;
+  std::promise<std::unique_ptr<InFlight>> done_;
+  MediaStageOptions options_;
+  MediaHooks hooks_;
+  std::unique_ptr<MediaStage> stage_;
+};
+
+TEST_F(MediaStageTest, PlansFromSizesThenPreparesEachImageInOrder) {
+  start();
+
+  ASSERT_TRUE(stage_->try_submit(request({{20, 10}, {5, 40}})));
+  const auto served = done_.get_future().get();
+
+  EXPECT_EQ(planned_, (std::vector<ImageSize>{{20, 10}, {5, 40}}));
+  EXPECT_EQ(prepared_, planned_);
+  EXPECT_TRUE(served->request.media.empty());
+  EXPECT_GT(served->trace.in(Stage::kMediaDecode), Duration{});
+  served->end(std::nullopt, clock_.now());
+}
+
+TEST_F(MediaStageTest, RefusedPlanEndsTheRequestBeforeAnyPixelIsDecoded) {
+  hooks_.plan = [](InFlight&, std::span<const ImageSize>) -> Result<void> {
+    return make_error(ErrorCode::kTooLarge, "visual_tokens_exceeded", "too many");
+  };
+  bool decoded = false;
+  hooks_.on_decoded = [&decoded](const std::optional<Error>&) { decoded = true; };
+  start();
+
+  ASSERT_TRUE(stage_->try_submit(request({{20, 10}})));
+
+  EXPECT_EQ(terminal_error()->reason, "visual_tokens_exceeded");
+  stage_->shutdown();
+  EXPECT_FALSE(decoded);
+}
+
+TEST_F(MediaStageTest, WorkerThatCannotBeStartedIsTheRequestsError) {
+  options_.decoder.worker_path = "/nonexistent/worker";
+  start();
+
+  ASSERT_TRUE(stage_->try_submit(request({{20, 10}})));
+
+  EXPECT_EQ(terminal_error()->code, ErrorCode::kUnavailable);
+}
+
+TEST_F(MediaStageTest, CancellationKillsAWorkerThatHangs) {
+  options_.decoder.worker_path = TESSERA_MEDIA_FAKE_WORKER;
+  start();
+  ASSERT_TRUE(stage_->try_submit(request({{20, 10}})));
+
+  stop_.request_stop();
+
+  EXPECT_TRUE(terminal_error().has_value());
+}
+
+TEST_F(MediaStageTest, ShutdownEndsWhatIsQueued) {
+  std::promise<void> planning;
+  std::promise<void> go_on;
+  hooks_.plan = [&](InFlight&, std::span<const ImageSize>) -> Result<void> {
+    planning.set_value();
+    go_on.get_future().wait();
+    return make_error(ErrorCode::kInternal, "internal_error", "enough");
+  };
+  start();
+  ASSERT_TRUE(stage_->try_submit(request({{8, 8}})));
+  ASSERT_TRUE(stage_->try_submit(request({{8, 8}})));
+  planning.get_future().wait();
+  std::jthread stopper([this] { stage_->shutdown(); });
+
+  go_on.set_value();
+  stopper.join();
+
+  EXPECT_TRUE(terminal_error().has_value());
+  EXPECT_EQ(terminal_error()->code, ErrorCode::kUnavailable);
+}
+
+TEST(ProbeSizes, GivesSizesInOrderAndNothingForNoMedia) {
+  DecoderOptions options;
+  options.worker_path = TESSERA_MEDIA_WORKER;
+  std::vector<EncodedMedia> media;
+  media.push_back(to_media(encode_png(gradient({7, 9}))));
+
+  EXPECT_TRUE(probe_sizes(options, Limits{}, {}, {}).value().empty());
+  EXPECT_EQ(probe_sizes(options, Limits{}, media, {}).value(), (std::vector<ImageSize>{{7, 9}}));
+}
+
+}  // namespace
+}  // namespace tessera::media
