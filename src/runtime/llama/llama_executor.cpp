@@ -1,5 +1,7 @@
 #include "runtime/llama/llama_executor.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "core/check.h"
@@ -14,12 +16,42 @@ DecodeStatus to_status(int code) {
   return code == -1 ? DecodeStatus::kInvalidBatch : DecodeStatus::kFatal;
 }
 
+/// libllama's own record of one cell: position, sequence set (256 bits) and its indices.
+constexpr std::int64_t kCellRecordBytes = 64;
+
+/// Bytes that a cache of `n_cells` takes at least. Families whose layers do not all keep every
+/// token count with their records only.
+std::int64_t cache_bytes_min(const LlamaModel& model, std::int64_t n_cells) {
+  const llama_model* native = model.native();
+  const bool keeps_all = llama_model_n_swa(native) == 0 && !llama_model_is_hybrid(native) &&
+                         !llama_model_is_recurrent(native);
+  const LanguageShape& shape = model.info().language;
+  const std::int64_t f16_values =
+      std::int64_t{2} * shape.n_layers * shape.n_kv_heads * shape.head_dim;
+  return n_cells * (kCellRecordBytes + (keeps_all ? 2 * f16_values : 0));
+}
+
+std::int64_t memory_bytes() {
+  return std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+}
+
+/// The library would touch the memory at once, so that the system would end the process.
+Result<void> check_memory(const LlamaModel& model, int n_cells) {
+  const std::int64_t needed = cache_bytes_min(model, n_cells);
+  const std::int64_t limit = memory_bytes();
+  if (needed <= limit) return {};
+  constexpr std::int64_t kMebi = 1 << 20;
+  return make_error(ErrorCode::kResourceExhausted, "kv_cache_too_large",
+                    "a KV cache of " + std::to_string(n_cells) + " cells needs " +
+                        std::to_string(needed / kMebi) + " MiB; this machine has " +
+                        std::to_string(limit / kMebi));
+}
+
 }  // namespace
 
-LlamaExecutor::LlamaExecutor(std::shared_ptr<LlamaModel> model, int n_sequences_max, int n_kv_cells)
+LlamaExecutor::LlamaExecutor(std::shared_ptr<LlamaModel> model, int n_sequences_max)
     : model_(std::move(model)),
       n_sequences_max_(n_sequences_max),
-      n_kv_cells_(n_kv_cells),
       cells_of_sequence_(static_cast<std::size_t>(n_sequences_max)) {}
 
 Result<std::unique_ptr<Executor>> LlamaExecutor::make(std::shared_ptr<LlamaModel> model,
@@ -28,7 +60,8 @@ Result<std::unique_ptr<Executor>> LlamaExecutor::make(std::shared_ptr<LlamaModel
       std::clamp(options.n_sequences_max, 1, static_cast<int>(llama_max_parallel_sequences()));
   const int n_cells =
       options.n_kv_cells > 0 ? options.n_kv_cells : model->info().context_length * 2;
-  std::unique_ptr<LlamaExecutor> self(new LlamaExecutor(std::move(model), n_sequences, n_cells));
+  TSR_RETURN_IF_ERROR(check_memory(*model, n_cells));
+  std::unique_ptr<LlamaExecutor> self(new LlamaExecutor(std::move(model), n_sequences));
 
   llama_context_params params = llama_context_default_params();
   params.n_ctx = static_cast<std::uint32_t>(n_cells);
@@ -46,6 +79,8 @@ Result<std::unique_ptr<Executor>> LlamaExecutor::make(std::shared_ptr<LlamaModel
     return make_error(ErrorCode::kResourceExhausted, "kv_cache_too_large",
                       "a KV cache of " + std::to_string(n_cells) + " cells cannot be made");
   }
+  // The library rounds up.
+  self->n_kv_cells_ = static_cast<int>(llama_n_ctx(self->context_.get()));
   ggml_threadpool* pool = self->model_->cores().language_pool();
   llama_attach_threadpool(self->context_.get(), pool, pool);
   return std::unique_ptr<Executor>(std::move(self));

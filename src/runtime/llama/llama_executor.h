@@ -25,7 +25,7 @@ class LlamaExecutor final : public Executor {
   int n_kv_cells_used() const override { return n_kv_cells_used_; }
 
  private:
-  LlamaExecutor(std::shared_ptr<LlamaModel> model, int n_sequences_max, int n_kv_cells);
+  LlamaExecutor(std::shared_ptr<LlamaModel> model, int n_sequences_max);
 
   /// Runs one native batch and keeps count of cells.
   DecodeStatus run(llama_batch batch);
@@ -34,7 +34,7 @@ class LlamaExecutor final : public Executor {
   std::shared_ptr<LlamaModel> model_;
   ContextHandle context_;
   const int n_sequences_max_;
-  const int n_kv_cells_;
+  int n_kv_cells_ = 0;
   bool pinned_ = false;
 
   // One row each; rebuilt for every call.

@@ -99,6 +99,10 @@ Result<Prompt> LlamaModel::tokenize_text(std::span<const Run> runs) const {
 Result<Prompt> LlamaModel::tokenize(std::span<const PromptPart> parts,
                                     std::span<const ImageSize> sizes) const {
   const std::vector<Run> runs = special_tokens_.split(parts);
+  const auto n_places = std::ranges::count(runs, Run::Kind::kMedia, &Run::kind);
+  if (static_cast<std::size_t>(n_places) != sizes.size()) {
+    return internal("a prompt's images and their sizes differ in number");
+  }
   if (sizes.empty()) return tokenize_text(runs);
   if (vision_ == nullptr) {
     return make_error(ErrorCode::kInvalidArgument, "vision_not_supported",

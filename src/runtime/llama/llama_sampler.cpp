@@ -8,9 +8,12 @@
 #include <random>
 
 #include "runtime/llama/llama_model.h"
+#include "runtime/llama/schema_bounds.h"
 
 namespace tessera::runtime::llama {
 namespace {
+
+const std::string kAnyObject = R"({"type":"object"})";
 
 Error schema_error() {
   return make_error(ErrorCode::kInvalidArgument, "json_schema_not_supported",
@@ -21,9 +24,12 @@ Error schema_error() {
 Result<std::string> grammar_text(const ResponseFormat& format) {
   if (format.kind == ResponseFormat::Kind::kText) return std::string();
   const bool any_object = format.kind == ResponseFormat::Kind::kJsonObject;
+  const std::string& text = any_object ? kAnyObject : format.json_schema;
+  TSR_RETURN_IF_ERROR(check_schema_bytes(text.size()));
   try {
-    return json_schema_to_grammar(
-        common_json::parse(any_object ? R"({"type":"object"})" : format.json_schema));
+    const common_json schema = common_json::parse(text);
+    TSR_RETURN_IF_ERROR(check_schema(schema));
+    return json_schema_to_grammar(schema);
   } catch (const std::exception&) {
     return schema_error();
   }

@@ -38,9 +38,8 @@ SpecialTokens::SpecialTokens(const llama_vocab* vocabulary) {
     if (!special.text.empty()) by_first_byte_[special.text.front()].push_back(std::move(special));
   }
   for (auto& [byte, specials] : by_first_byte_) {
-    std::sort(specials.begin(), specials.end(), [](const Special& a, const Special& b) {
-      return a.text.size() > b.text.size();
-    });
+    std::sort(specials.begin(), specials.end(),
+              [](const Special& a, const Special& b) { return a.text.size() > b.text.size(); });
   }
 }
 

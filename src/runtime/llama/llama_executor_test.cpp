@@ -1,0 +1,195 @@
+#include "runtime/llama/llama_executor.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "runtime/llama/greedy_run.h"
+
+namespace tessera::runtime::llama {
+namespace {
+
+using testing::Test;
+
+/// Questions that the bundled model answers with a clear distance to the second best token.
+const std::vector<ReadyPrompt>& clear_questions() {
+  static const std::vector<ReadyPrompt> questions = [] {
+    struct Question {
+      const char* text;
+      std::vector<Colour> colours;
+    };
+    std::vector<ReadyPrompt> ready;
+    for (const Question& question :
+         {Question{"How many circles are there?", {kRed, kBlue}},
+          Question{"What color is the circle?", {kGreen}},
+          Question{"List the shapes from left to right.", {kRed, kGreen, kBlue}},
+          Question{"Is there a blue circle?", {kBlue, kRed}}}) {
+      const std::vector<Image> images{picture_of_discs(question.colours)};
+      ready.push_back(make_ready(bundled(), user_says(question.text, 1), images));
+    }
+    ready.push_back(make_ready(bundled(), user_says("How many shapes are there?"), {}));
+    return ready;
+  }();
+  return questions;
+}
+
+std::vector<std::string> texts(const std::vector<GreedyAnswer>& answers) {
+  std::vector<std::string> texts;
+  for (const GreedyAnswer& answer : answers) texts.push_back(answer.text);
+  return texts;
+}
+
+/// Every question alone, with the largest slices.
+const std::vector<GreedyAnswer>& answers_alone() {
+  static const std::vector<GreedyAnswer> answers = [] {
+    std::vector<GreedyAnswer> alone;
+    for (const ReadyPrompt& question : clear_questions()) {
+      alone.push_back(run_greedy(bundled(), std::span(&question, 1), 512).front());
+    }
+    return alone;
+  }();
+  return answers;
+}
+
+TEST(LlamaExecutor, AnswersQuestionsAboutPictures) {
+  const auto answers = texts(answers_alone());
+
+  EXPECT_EQ(answers[0], "2");
+  EXPECT_EQ(answers[1], "green");
+  EXPECT_EQ(answers[2], "red circle, green circle, blue circle");
+  EXPECT_EQ(answers[3], "yes");
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_GT(answers_alone()[i].margin, 0.5F) << answers[i];
+}
+
+class SliceRows : public testing::TestWithParam<int> {};
+
+TEST_P(SliceRows, DoNotChangeAnswers) {
+  for (std::size_t i = 0; i < clear_questions().size(); ++i) {
+    const auto sliced = run_greedy(bundled(), std::span(&clear_questions()[i], 1), GetParam());
+
+    EXPECT_EQ(sliced.front().ids, answers_alone()[i].ids) << answers_alone()[i].text;
+  }
+}
+
+TEST_P(SliceRows, DoNotChangeAnswersAmongOtherSequences) {
+  const auto together = run_greedy(bundled(), clear_questions(), GetParam());
+
+  EXPECT_EQ(texts(together), texts(answers_alone()));
+  for (std::size_t i = 0; i < together.size(); ++i) {
+    EXPECT_EQ(together[i].ids, answers_alone()[i].ids);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SliceRows, testing::Values(1, 7, 64, 100));
+
+// --- cells --------------------------------------------------------------------------------------
+
+std::vector<TokenRow> rows_of(int sequence, int n, Position first = 0) {
+  std::vector<TokenRow> rows;
+  for (int i = 0; i < n; ++i) rows.push_back({SequenceId{sequence}, 10 + i % 50, first + i, false});
+  return rows;
+}
+
+TEST(LlamaExecutor, CountsCellsAndFreesThemBySequence) {
+  Executor& executor = *bundled().executor;
+  ASSERT_EQ(executor.n_kv_cells_used(), 0);
+  std::vector<TokenRow> rows = rows_of(0, 3);
+  const auto others = rows_of(5, 4);
+  rows.insert(rows.end(), others.begin(), others.end());
+  ASSERT_EQ(executor.decode_tokens(rows), DecodeStatus::kOk);
+  EXPECT_EQ(executor.n_kv_cells_used(), 7);
+
+  executor.remove(SequenceId{0});
+  executor.remove(SequenceId{0});
+  EXPECT_EQ(executor.n_kv_cells_used(), 4);
+
+  executor.remove(SequenceId{5});
+  EXPECT_EQ(executor.n_kv_cells_used(), 0);
+}
+
+LoadedModel load_with_cells(int n_cells) {
+  LoadOptions options = bundled_options();
+  options.mmproj_path.clear();
+  options.n_kv_cells = n_cells;
+  return load_or_fail(options);
+}
+
+TEST(LlamaExecutor, SaysHowManyCellsThereReallyAre) {
+  const LoadedModel loaded = load_with_cells(300);
+  Executor& executor = *loaded.executor;
+  const int n_cells = executor.n_kv_cells();
+  ASSERT_GE(n_cells, 300);
+  for (int i = 0; i < n_cells; i += 64) {
+    const int n = std::min(64, n_cells - i);
+    ASSERT_EQ(executor.decode_tokens(rows_of(0, n, i)), DecodeStatus::kOk) << i;
+  }
+
+  EXPECT_EQ(executor.n_kv_cells_used(), n_cells);
+  EXPECT_EQ(executor.decode_tokens(rows_of(1, 1)), DecodeStatus::kNoKvSlot);
+}
+
+TEST(LlamaExecutor, ComputesNothingWithoutACellAndGoesOnAfterRemove) {
+  const LoadedModel loaded = load_with_cells(256);
+  Executor& executor = *loaded.executor;
+  ASSERT_EQ(executor.decode_tokens(rows_of(0, 200)), DecodeStatus::kOk);
+
+  EXPECT_EQ(executor.decode_tokens(rows_of(1, 57)), DecodeStatus::kNoKvSlot);
+  EXPECT_EQ(executor.n_kv_cells_used(), 200);
+
+  // Nothing of the refused call was kept: it may be smaller, and start at position 0.
+  EXPECT_EQ(executor.decode_tokens(rows_of(1, 56)), DecodeStatus::kOk);
+  EXPECT_EQ(executor.decode_tokens(rows_of(0, 1, 200)), DecodeStatus::kNoKvSlot);
+  executor.remove(SequenceId{1});
+  EXPECT_EQ(executor.decode_tokens(rows_of(0, 1, 200)), DecodeStatus::kOk);
+  EXPECT_EQ(executor.n_kv_cells_used(), 201);
+}
+
+TEST(LlamaExecutor, RefusesPositionsThatGoBack) {
+  Executor& executor = *bundled().executor;
+  ASSERT_EQ(executor.decode_tokens(rows_of(0, 3)), DecodeStatus::kOk);
+
+  EXPECT_EQ(executor.decode_tokens(rows_of(0, 1, 1)), DecodeStatus::kInvalidBatch);
+  EXPECT_EQ(executor.n_kv_cells_used(), 3);
+
+  EXPECT_EQ(executor.decode_tokens(rows_of(0, 1, 3)), DecodeStatus::kOk);
+  executor.remove(SequenceId{0});
+}
+
+TEST(LlamaExecutor, RefusesATokenOutsideTheVocabulary) {
+  Executor& executor = *bundled().executor;
+  const std::vector<TokenRow> rows{{SequenceId{0}, 1'000'000, 0, true}};
+
+  EXPECT_EQ(executor.decode_tokens(rows), DecodeStatus::kInvalidBatch);
+  EXPECT_EQ(executor.n_kv_cells_used(), 0);
+}
+
+TEST(LlamaExecutor, TakesOneIdForEverySequenceItAnnounces) {
+  LoadedModel& loaded = bundled();
+  const int last = loaded.executor->n_sequences_max() - 1;
+
+  EXPECT_EQ(loaded.executor->decode_tokens(rows_of(last, 2)), DecodeStatus::kOk);
+
+  loaded.executor->remove(SequenceId{last});
+  EXPECT_EQ(loaded.executor->n_kv_cells_used(), 0);
+}
+
+/// With two threads, and an encode at the same time: the pools share the cores.
+TEST(LlamaExecutor, GivesTheSameAnswersBesideAnEncode) {
+  LoadOptions options = bundled_options();
+  options.n_threads = 2;
+  LoadedModel loaded = load_or_fail(options);
+  const auto tiles = loaded.model->prepare(drawn_image({224, 224}));
+  std::jthread encode([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) EXPECT_TRUE(loaded.encoder->encode(*tiles->front(), {}));
+  });
+
+  std::vector<GreedyAnswer> answers;
+  std::thread engine([&] { answers = run_greedy(loaded, clear_questions(), 64); });
+  engine.join();
+  encode.request_stop();
+
+  EXPECT_EQ(texts(answers), texts(answers_alone()));
+}
+
+}  // namespace
+}  // namespace tessera::runtime::llama
