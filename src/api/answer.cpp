@@ -1,22 +1,26 @@
-// The second half of a session: token events of one chat → bytes of its answer.
+// The writing half of a session: replies, and token events of one chat → bytes of its answer.
 #include <sys/socket.h>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/serializer.hpp>
+#include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 #include <cerrno>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "api/session.h"
 
 namespace tessera::api {
 
 namespace asio = boost::asio;
+namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
 namespace {
@@ -26,10 +30,13 @@ constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
 // Events that pile up while a client is slow go out together, up to this size.
 constexpr std::size_t kWriteBytesMax = std::size_t{64} * 1024;
 
-Error client_gone() {
-  return make_error(ErrorCode::kCancelled, "client_disconnected",
-                    "the client closed the connection or stopped reading");
-}
+// One read while lingering.
+constexpr std::size_t kPieceBytes = std::size_t{16} * 1024;
+
+// After an early refusal the client may still be sending. Reading on for a moment lets it see the
+// answer instead of a reset connection; a client that never stops is cut off.
+constexpr std::size_t kLingerBytesMax = std::size_t{1} << 20U;
+constexpr std::chrono::milliseconds kLingerTime{1000};
 
 /// One chunk of HTTP's chunked coding.
 std::string in_chunk(const std::string& bytes) {
@@ -58,6 +65,66 @@ std::optional<StreamEnd> take_events(const StreamReader& reader, Answer& answer)
 }
 
 }  // namespace
+
+Error Session::client_gone() {
+  return make_error(ErrorCode::kCancelled, "client_disconnected",
+                    "the client closed the connection or became too slow");
+}
+
+asio::awaitable<void> Session::write_reply(Exchange& exchange, Reply reply) {
+  // A body that was not read to its end makes the rest of the connection unreadable.
+  const bool body_is_left = parser_ && parser_->is_header_done() && !parser_->is_done();
+  unread_body_ = unread_body_ || body_is_left;
+  usable_ = usable_ && exchange.keep_alive && !reply.close && !unread_body_ && !context_.stopping;
+  exchange.status = reply.status;
+  if (reply.error) exchange.error = reply.error->code;
+
+  http::response<http::string_body> response(static_cast<http::status>(reply.status),
+                                             exchange.http_version);
+  response.set(http::field::server, "tessera");
+  response.set(http::field::content_type,
+               beast::string_view(reply.content_type.data(), reply.content_type.size()));
+  response.set("x-request-id", "req_" + exchange.id);
+  if (!reply.allow.empty()) {
+    response.set(http::field::allow, beast::string_view(reply.allow.data(), reply.allow.size()));
+  }
+  if (reply.retry_after.count() > 0) {
+    response.set(http::field::retry_after, std::to_string(reply.retry_after.count()));
+  }
+  if (reply.status == 401) response.set(http::field::www_authenticate, "Bearer");
+  response.keep_alive(usable_);
+  response.content_length(reply.body.size());
+  if (!exchange.is_head) response.body() = std::move(reply.body);
+  stream_.expires_after(context_.options.timeouts.write);
+  const auto [error, n] = co_await http::async_write(stream_, response, kTuple);
+  if (error) lost_ = true;
+}
+
+asio::awaitable<bool> Session::write_bytes(std::string bytes) {
+  stream_.expires_after(context_.options.timeouts.write);
+  const auto [error, n] = co_await asio::async_write(stream_, asio::buffer(bytes), kTuple);
+  if (error) lost_ = true;
+  co_return !error;
+}
+
+asio::awaitable<void> Session::close() {
+  boost::system::error_code ignored;
+  if (lost_) {
+    stream_.close();
+    co_return;
+  }
+  stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  if (unread_body_) {
+    stream_.expires_after(kLingerTime);
+    std::vector<char> discarded(kPieceBytes);
+    for (std::size_t n_read = 0; n_read < kLingerBytesMax && !ending_;) {
+      const auto [error, n] = co_await stream_.async_read_some(asio::buffer(discarded), kTuple);
+      if (error) break;
+      n_read += n;
+    }
+  }
+  stream_.close();
+}
 
 std::shared_ptr<Wakeup> Session::begin_answer() {
   wakeup_ = std::make_shared<Wakeup>(stream_.get_executor());
@@ -106,9 +173,9 @@ Error Session::final_error(const Error& error) const {
                     "the server stops and has cancelled this request");
 }
 
-void Session::account(StreamEnd& end, std::optional<Error> error) {
-  end.trace.finish(context_.clock.now());
-  context_.service.account(end.trace, error);
+void Session::account(Trace& trace, const std::optional<Error>& error) {
+  trace.finish(context_.clock.now());
+  context_.service.account(trace, error);
 }
 
 asio::awaitable<void> Session::answer_whole(Exchange& exchange, AnswerHead head,
@@ -143,7 +210,7 @@ asio::awaitable<void> Session::answer_whole(Exchange& exchange, AnswerHead head,
     co_await write_reply(exchange, std::move(reply));
     if (lost_ && !error) error = client_gone();
   }
-  account(*end, std::move(error));
+  account(end->trace, error);
 }
 
 asio::awaitable<bool> Session::write_stream_head(Exchange& exchange) {
@@ -205,7 +272,7 @@ asio::awaitable<void> Session::answer_stream(Exchange& exchange, AnswerHead head
   if (lost_) error = client_gone();
   if (error) exchange.error = error->code;
   if (error && !began && !lost_) co_await write_reply(exchange, error_reply(*error));
-  account(*end, std::move(error));
+  account(end->trace, error);
 }
 
 }  // namespace tessera::api

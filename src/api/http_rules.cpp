@@ -84,7 +84,7 @@ Reply error_reply(const Error& error, std::optional<int> status) {
   Reply reply;
   reply.status = status.value_or(row.http_status);
   reply.body = error_json(error);
-  reply.error = error.code;
+  reply.error = error;
   if (error.code == ErrorCode::kResourceExhausted || error.code == ErrorCode::kUnavailable) {
     reply.retry_after = std::max(error.retry_after, std::chrono::seconds(1));
   }

@@ -29,7 +29,7 @@ struct Reply {
   std::string_view allow;               // `Allow`, with a 405
   std::chrono::seconds retry_after{0};  // `Retry-After`; 0 = none
   bool close = false;                   // the connection must not be used again
-  std::optional<ErrorCode> error;       // for the log
+  std::optional<Error> error;           // what `body` says, for log and metrics
 };
 
 /// The status comes from error_table(), unless HTTP has a more exact one.

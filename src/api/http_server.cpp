@@ -168,6 +168,7 @@ void HttpServer::Impl::add(tcp::socket socket) {
     sessions_.emplace(session.get(), session);
   }
   session->start();
+  if (context_.stopping) session->end_soon();  // stop() may have looked before it was there
 }
 
 void HttpServer::Impl::forget(Session* session) {

@@ -5,10 +5,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
 #include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
-#include <boost/beast/http/write.hpp>
 #include <exception>
 #include <iterator>
 #include <utility>
@@ -33,11 +30,6 @@ constexpr std::size_t kPieceBytes = std::size_t{64} * 1024;
 
 // The first read of a request: a usual head fits.
 constexpr std::size_t kHeadReadBytes = std::size_t{4} * 1024;
-
-// After an early refusal the client may still be sending. Reading on for a moment lets it see the
-// answer instead of a reset connection; a client that never stops is cut off.
-constexpr std::size_t kLingerBytesMax = std::size_t{1} << 20U;
-constexpr std::chrono::milliseconds kLingerTime{1000};
 
 std::string to_hex(std::uint64_t value) {
   constexpr std::string_view kHex = "0123456789abcdef";
@@ -157,16 +149,16 @@ asio::awaitable<void> Session::run() {
   if (const int bytes = context_.options.send_buffer_bytes; bytes > 0) {
     stream_.socket().set_option(asio::socket_base::send_buffer_size(bytes), ignored);
   }
-  for (bool is_first = true; usable_ && co_await read_head(is_first); is_first = false) {
+  for (bool is_first = true; usable_ && !lost_ && co_await read_head(is_first); is_first = false) {
     co_await handle();
     parser_.reset();
     buffer_.shrink_to_fit();  // an idle connection holds no buffer
-    if (context_.stopping) usable_ = false;
   }
   co_await close();
 }
 
 asio::awaitable<bool> Session::read_head(bool is_first) {
+  if (context_.stopping) co_return false;
   const HttpTimeouts& timeouts = context_.options.timeouts;
   parser_.emplace();
   parser_->header_limit(static_cast<std::uint32_t>(context_.options.limits.header_bytes_max));
@@ -305,7 +297,7 @@ Reply Session::simple_reply(const MatchedRoute& matched) const {
 asio::awaitable<void> Session::chat(Exchange& exchange) {
   const ChatCount count(context_.n_chats);
   if (auto refusal = refuse_body(body_head(*parser_), context_.options.limits)) {
-    co_await write_reply(exchange, std::move(*refusal));
+    co_await refuse_chat(exchange, std::move(*refusal));
     co_return;
   }
   const std::string_view expected = view(parser_->get()[http::field::expect]);
@@ -317,13 +309,13 @@ asio::awaitable<void> Session::chat(Exchange& exchange) {
   std::optional<Result<ReadBody>> body = co_await read_body(reserved.n_bytes);
   if (!body) {
     lost_ = true;
-    exchange.error = ErrorCode::kCancelled;
+    co_await refuse_chat(exchange, error_reply(client_gone()));
     co_return;
   }
   auto call = *body ? parse_chat_request(std::move(**body), context_.model_name)
                     : Result<ChatCall>((*body).error());
   if (!call) {
-    co_await write_reply(exchange, error_reply(call.error()));
+    co_await refuse_chat(exchange, error_reply(call.error()));
     co_return;
   }
 
@@ -337,7 +329,7 @@ asio::awaitable<void> Session::chat(Exchange& exchange) {
   auto submitted =
       context_.service.submit(std::move(call->request), exchange.tenant, exchange.trace);
   if (!submitted) {
-    co_await write_reply(exchange, error_reply(submitted.error()));
+    co_await refuse_chat(exchange, error_reply(submitted.error()));
     co_return;
   }
   reader_.emplace(std::move(submitted).value());
@@ -347,6 +339,17 @@ asio::awaitable<void> Session::chat(Exchange& exchange) {
     co_await answer_whole(exchange, std::move(head), std::move(options));
   }
   reader_.reset();
+}
+
+asio::awaitable<void> Session::refuse_chat(Exchange& exchange, Reply reply) {
+  const std::optional<Error> error = reply.error;
+  if (lost_) {
+    exchange.status = reply.status;
+    exchange.error = error->code;
+  } else {
+    co_await write_reply(exchange, std::move(reply));
+  }
+  account(exchange.trace, error);
 }
 
 asio::awaitable<std::optional<Result<ReadBody>>> Session::read_body(std::size_t& n_reserved) {
@@ -386,61 +389,6 @@ asio::awaitable<std::optional<Result<ReadBody>>> Session::read_body(std::size_t&
     }
   }
   co_return reader.finish();
-}
-
-asio::awaitable<void> Session::write_reply(Exchange& exchange, Reply reply) {
-  // A body that was not read to its end makes the rest of the connection unreadable.
-  const bool body_is_left = parser_ && parser_->is_header_done() && !parser_->is_done();
-  unread_body_ = unread_body_ || body_is_left;
-  usable_ = usable_ && exchange.keep_alive && !reply.close && !unread_body_ && !context_.stopping;
-  exchange.status = reply.status;
-  exchange.error = reply.error;
-
-  http::response<http::string_body> response(static_cast<http::status>(reply.status),
-                                             exchange.http_version);
-  response.set(http::field::server, "tessera");
-  response.set(http::field::content_type,
-               beast::string_view(reply.content_type.data(), reply.content_type.size()));
-  response.set("x-request-id", "req_" + exchange.id);
-  if (!reply.allow.empty()) {
-    response.set(http::field::allow, beast::string_view(reply.allow.data(), reply.allow.size()));
-  }
-  if (reply.retry_after.count() > 0) {
-    response.set(http::field::retry_after, std::to_string(reply.retry_after.count()));
-  }
-  if (reply.status == 401) response.set(http::field::www_authenticate, "Bearer");
-  response.keep_alive(usable_);
-  response.content_length(reply.body.size());
-  if (!exchange.is_head) response.body() = std::move(reply.body);
-  stream_.expires_after(context_.options.timeouts.write);
-  const auto [error, n] = co_await http::async_write(stream_, response, kTuple);
-  if (error) lost_ = true;
-}
-
-asio::awaitable<bool> Session::write_bytes(std::string bytes) {
-  stream_.expires_after(context_.options.timeouts.write);
-  const auto [error, n] = co_await asio::async_write(stream_, asio::buffer(bytes), kTuple);
-  if (error) lost_ = true;
-  co_return !error;
-}
-
-asio::awaitable<void> Session::close() {
-  boost::system::error_code ignored;
-  if (lost_) {
-    stream_.close();
-    co_return;
-  }
-  stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
-  if (unread_body_) {
-    stream_.expires_after(kLingerTime);
-    std::vector<char> discarded(kPieceBytes);
-    for (std::size_t n_read = 0; n_read < kLingerBytesMax && !ending_;) {
-      const auto [error, n] = co_await stream_.async_read_some(asio::buffer(discarded), kTuple);
-      if (error) break;
-      n_read += n;
-    }
-  }
-  stream_.close();
 }
 
 }  // namespace tessera::api

@@ -68,13 +68,14 @@ class Session : public std::enable_shared_from_this<Session> {
   Awaitable<void> dispatch(Exchange& exchange);
   Reply simple_reply(const MatchedRoute& matched) const;
   Awaitable<void> chat(Exchange& exchange);
+  /// Ends a chat that never became a request of the pipeline.
+  Awaitable<void> refuse_chat(Exchange& exchange, Reply reply);
   /// Empty when the connection was lost.
   Awaitable<std::optional<Result<ReadBody>>> read_body(std::size_t& n_reserved);
+
+  // answer.cpp: answers
   Awaitable<void> write_reply(Exchange& exchange, Reply reply);
   Awaitable<void> close();
-
-  // answer.cpp: chat answers
-  struct Delivery;
   Awaitable<void> answer_whole(Exchange& exchange, AnswerHead head, AnswerOptions options);
   Awaitable<void> answer_stream(Exchange& exchange, AnswerHead head, AnswerOptions options);
   Awaitable<bool> write_stream_head(Exchange& exchange);
@@ -83,8 +84,9 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<Wakeup> begin_answer();
   void end_answer(Wakeup& wakeup);
   void cancel_if_unwanted(const Wakeup& wakeup);
+  static Error client_gone();
   Error final_error(const Error& error) const;
-  void account(StreamEnd& end, std::optional<Error> error);
+  void account(Trace& trace, const std::optional<Error>& error);
 
   ServerContext& context_;
   boost::beast::tcp_stream stream_;

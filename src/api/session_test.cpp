@@ -279,6 +279,22 @@ TEST_F(SessionTest, AnswersEveryBadInputInOpenAisShapeAndLivesOn) {
   EXPECT_EQ(exchange(post(chat_body())).status, 200);
 }
 
+TEST_F(SessionTest, AccountsEveryChatOnceHoweverItEnds) {
+  start();
+  exchange(post("not json"));
+  exchange(post(chat_body(), "Content-Encoding: gzip\r\n"));
+  exchange(post(chat_body(R"("n":5)")));
+  exchange(post(chat_body()));
+  Client(port).send(post(chat_body()).substr(0, 120));  // disappears inside its body
+
+  EXPECT_EQ(service.wait_accounted(1), "invalid_json");
+  EXPECT_EQ(service.wait_accounted(2), "unsupported_content_encoding");
+  EXPECT_EQ(service.wait_accounted(3), "invalid_value");
+  EXPECT_EQ(service.wait_accounted(4), "");
+  EXPECT_EQ(service.wait_accounted(5), "client_disconnected");
+  EXPECT_TRUE(service.accounted_trace(4).finished());
+}
+
 TEST_F(SessionTest, DropsWhoIsTooSlow) {
   options.timeouts.header = std::chrono::milliseconds(30);
   options.timeouts.body_piece = std::chrono::milliseconds(30);
