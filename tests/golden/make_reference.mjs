@@ -27,7 +27,8 @@ function ask(item) {
     env: { ...process.env, TESSERA_REFERENCE_IDS: recorded },
     stdio: "ignore",
   });
-  const steps = readFileSync(recorded, "utf8").trimEnd().split("\n").map((line) => line.split(" "));
+  const lines = readFileSync(recorded, "utf8").trimEnd().split("\n");
+  const steps = lines.map((line) => line.split(" "));
   const shown = options.map((word) => (/[ ?]/.test(word) ? `'${word}'` : word)).join(" ");
   return {
     image,
@@ -41,7 +42,8 @@ function ask(item) {
   };
 }
 
-const items = readFileSync(`${MODEL}/heldout/items.jsonl`, "utf8").trim().split("\n").map(JSON.parse);
+const lines = readFileSync(`${MODEL}/heldout/items.jsonl`, "utf8").trim().split("\n");
+const items = lines.map(JSON.parse);
 const kept = [];
 items.forEach((item, i) => {
   const n_kept = kept.filter((answer) => answer.category === item.category).length;
@@ -49,7 +51,9 @@ items.forEach((item, i) => {
     const answer = ask(item);
     if (answer.margin >= MARGIN_MIN) kept.push(answer);
   }
-  if ((i + 1) % 30 === 0) console.error(`    ${i + 1} of ${items.length} questions, ${kept.length} kept`);
+  if ((i + 1) % 30 === 0) {
+    console.error(`    ${i + 1} of ${items.length} questions, ${kept.length} kept`);
+  }
 });
 rmSync(folder, { recursive: true });
 writeFileSync(OUTPUT, kept.map((answer) => JSON.stringify(answer) + "\n").join(""));

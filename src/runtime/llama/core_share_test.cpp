@@ -97,7 +97,7 @@ TEST(CoreShare, TakesTheSplitBackWhenOneSideEnds) {
 TEST(CoreShare, ComputesOnAsManyCoresAsThreads) {
   CoreShare cores(0);
   Observed observed;
-  std::thread encode([&] {
+  std::jthread encode([&] {
     cores.pin_encode_thread();
     observed = run_encode_graph(cores);
   });
@@ -112,7 +112,7 @@ TEST(CoreShare, NeverTakesMoreCoresThanThereAre) {
 }
 
 TEST(CoreShare, WorksOnOneCore) {
-  std::thread restricted([] {
+  std::jthread restricted([] {
     const int core = keep_one_core();
     CoreShare cores(0);
     EXPECT_EQ(cores.n_cores(), 1);

@@ -84,7 +84,7 @@ TEST(LlamaEncoder, StopsInTheMiddleOrGivesTheWholeAnswer) {
   for (int i = 0; i < 8; ++i) {
     std::stop_source stop;
     std::promise<void> started;
-    std::thread stopper([&] {
+    std::jthread stopper([&] {
       started.set_value();
       for (int spin = 0; spin < i; ++spin) std::this_thread::yield();
       stop.request_stop();

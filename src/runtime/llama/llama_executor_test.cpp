@@ -184,7 +184,7 @@ TEST(LlamaExecutor, GivesTheSameAnswersBesideAnEncode) {
   });
 
   std::vector<GreedyAnswer> answers;
-  std::thread engine([&] { answers = run_greedy(loaded, clear_questions(), 64); });
+  std::jthread engine([&] { answers = run_greedy(loaded, clear_questions(), 64); });
   engine.join();
   encode.request_stop();
 

@@ -79,7 +79,7 @@ struct VisionFile {
 /// Shapes from the projector file's metadata. Missing keys stay 0: they only feed estimates.
 VisionFile read_vision_file(const std::string& path) {
   VisionFile file;
-  gguf_context* gguf = gguf_init_from_file(path.c_str(), {/*no_alloc=*/true, /*ctx=*/nullptr});
+  gguf_context* gguf = gguf_init_from_file(path.c_str(), {/*no_alloc=*/true, nullptr});
   if (gguf == nullptr) return file;
   const auto number = [gguf](const char* key) {
     const std::int64_t id = gguf_find_key(gguf, key);
