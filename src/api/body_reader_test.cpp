@@ -79,8 +79,8 @@ TEST(BodyReader, PutsImagesIntoMemfdsAndAMarkInTheirPlace) {
 }
 
 TEST(BodyReader, UnderstandsEscapesInKeysSchemesAndData) {
-  const std::string body =
-      R"({"\u0075rl":"\u0064ata:image\/png;base64,\/\u002b\/\/Zm9v","URL":"data:,x","xurl":"data:"})";
+  const std::string body = R"({"\u0075rl":"\u0064ata:image\/png;base64,\/\u002b\/\/Zm9v",)"
+                           R"("URL":"data:,x","xurl":"data:"})";
 
   EXPECT_EQ(read(body), (Outcome{R"({"\u0075rl":"@0","URL":"data:,x","xurl":"data:"})",
                                  {"\xFF\xEF\xFF"
@@ -89,8 +89,8 @@ TEST(BodyReader, UnderstandsEscapesInKeysSchemesAndData) {
 }
 
 TEST(BodyReader, TakesDataOnlyFromAValueOfTheKeyUrl) {
-  const std::string body =
-      R"({"text":"data:image/png;base64,Zm9v","url":["data:;base64,Zm9v"],"data:x":"url","a":"url"})";
+  const std::string body = R"({"text":"data:image/png;base64,Zm9v","url":["data:;base64,Zm9v"],)"
+                           R"("data:x":"url","a":"url"})";
 
   EXPECT_EQ(read(body), (Outcome{body, {}, {}}));
 }

@@ -42,7 +42,8 @@ const std::string kTrace =
     R"("schedule_wait":0.000000,"prefill_visual":0.000000,"prefill_text":0.000000,)"
     R"("decode":0.000000,"emit":1.000000},"total_seconds":1.500000,"ttft_seconds":0.250000,)"
     R"("n_images":1,"n_tiles":2,"n_visual_tokens":64,"n_text_tokens":10,"n_cached_tokens":3,)"
-    R"("n_output_tokens":4,"note":"encode holds the projector: the library runs both in one call"})";
+    R"("n_output_tokens":4,)"
+    R"("note":"encode holds the projector: the library runs both in one call"})";
 
 TEST(WholeAnswer, IsAChatCompletionWithUsage) {
   WholeAnswer answer(kHead, {});
@@ -159,6 +160,22 @@ TEST(StreamedAnswer, SendsLogprobsWithTheTextTheyBelongTo) {
       R"({"content":[{"token":"x","logprob":-1,"bytes":[120],"top_logprobs":[]},)"
       R"({"token":"a","logprob":-2,"bytes":[97],"top_logprobs":[]}],"refusal":null})";
   EXPECT_EQ(answer.take(), chunk(choice(R"({"content":"xa"})", "null", both)));
+}
+
+TEST(WholeAnswer, HasNoLogprobsOfTokensThatAreNoPartOfTheText) {
+  AnswerOptions options;
+  options.logprobs = true;
+  options.stop = {"xy"};
+  WholeAnswer answer(kHead, options);
+  answer.add({0, 1, "a", -1.0F, {}});
+  answer.add({0, 2, "x", -2.0F, {}});
+  answer.add({0, 3, "y", -3.0F, {}});
+
+  const std::string body = answer.body(trace_with_counts());
+
+  EXPECT_NE(body.find(R"("logprobs":{"content":[{"token":"a","logprob":-1,)"), std::string::npos);
+  EXPECT_EQ(body.find(R"("token":"x")"), std::string::npos);
+  EXPECT_EQ(body.find(R"("token":"y")"), std::string::npos);
 }
 
 TEST(StreamedAnswer, EndsAtAStopStringOnceAndIgnoresWhatFollows) {

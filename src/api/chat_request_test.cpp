@@ -62,12 +62,14 @@ TEST(ChatRequest, ReadsEveryField) {
 }
 
 TEST(ChatRequest, ReadsTurnsAndKeepsImagesInTheOrderOfTheirParts) {
-  const auto call = parse(
-      R"({"metadata":{"url":"data:;base64,QUFB"},"messages":[)"
-      R"({"role":"developer","content":"be brief"},)"
-      R"({"role":"user","content":[{"image_url":{"detail":"low","url":"data:;base64,QQ=="},"type":"image_url"},)"
-      R"({"type":"text","text":"and"},{"type":"image_url","image_url":{"url":"data:;base64,QUI="}}]},)"
-      R"({"role":"assistant","content":"yes"}]})");
+  const auto call =
+      parse(R"({"metadata":{"url":"data:;base64,QUFB"},"messages":[)"
+            R"({"role":"developer","content":"be brief"},)"
+            R"({"role":"user","content":[{"image_url":{"detail":"low","url":"data:;base64,QQ=="},)"
+            R"("type":"image_url"},)"
+            R"({"type":"text","text":"and"},)"
+            R"({"type":"image_url","image_url":{"url":"data:;base64,QUI="}}]},)"
+            R"({"role":"assistant","content":"yes"}]})");
 
   ASSERT_TRUE(call) << call.error().message;
   const Request& request = call->request;
@@ -156,7 +158,8 @@ TEST(ChatRequest, NamesTheFieldThatIsWrong) {
        "response_format.json_schema.name"},
       {R"("response_format":{"type":"json_schema","json_schema":{"name":"x","schema":[]}})",
        "invalid_type", "response_format.json_schema.schema"},
-      {R"("response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"default":{"url":"data:;base64,QUFB"}}}})",
+      {R"("response_format":{"type":"json_schema","json_schema":{"name":"x",)"
+       R"("schema":{"default":{"url":"data:;base64,QUFB"}}}})",
        "invalid_value", "response_format.json_schema.schema"},
       {R"("tools":[{"type":"function"}])", "unsupported_parameter", "tools"},
       {R"("tool_choice":"required")", "unsupported_parameter", "tool_choice"},

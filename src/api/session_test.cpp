@@ -188,8 +188,8 @@ TEST_F(SessionTest, RefusesATooLargeImageWhileItArrives) {
   options.limits.image_bytes_max = 100'000;
   start();
   Client client(port);
-  const std::string begin =
-      R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:;base64,)";
+  const std::string begin = R"({"messages":[{"role":"user","content":[{"type":"image_url",)"
+                            R"("image_url":{"url":"data:;base64,)";
   client.send(
       "POST /v1/chat/completions HTTP/1.1\r\nContent-Type: application/json\r\n"
       "Content-Length: 60000000\r\n\r\n" +
@@ -283,15 +283,14 @@ TEST_F(SessionTest, AnswersEveryBadInputInOpenAisShapeAndLivesOn) {
 TEST_F(SessionTest, AccountsEveryChatOnceHoweverItEnds) {
   start();
   exchange(post("not json"));
-  exchange(post(chat_body(), "Content-Encoding: gzip\r\n"));
-  exchange(post(chat_body(R"("n":5)")));
-  exchange(post(chat_body()));
-  Client(port).send(post(chat_body()).substr(0, 120));  // disappears inside its body
-
   EXPECT_EQ(service.wait_accounted(1), "invalid_json");
+  exchange(post(chat_body(), "Content-Encoding: gzip\r\n"));
   EXPECT_EQ(service.wait_accounted(2), "unsupported_content_encoding");
+  exchange(post(chat_body(R"("n":5)")));
   EXPECT_EQ(service.wait_accounted(3), "invalid_value");
+  exchange(post(chat_body()));
   EXPECT_EQ(service.wait_accounted(4), "");
+  Client(port).send(post(chat_body()).substr(0, 120));  // disappears inside its body
   EXPECT_EQ(service.wait_accounted(5), "client_disconnected");
   EXPECT_TRUE(service.accounted_trace(4).finished());
 }
