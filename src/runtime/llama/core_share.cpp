@@ -36,6 +36,11 @@ void pin_this_thread(int core) {
 
 }  // namespace
 
+int threads_worth(std::int64_t n_weights, int n_rows, int n_cores) {
+  return static_cast<int>(
+      std::clamp<std::int64_t>(n_weights * n_rows / kWorkPerThread, 1, n_cores));
+}
+
 /// A pool for one thread of ours plus a worker pinned to each core of `worker_cores`.
 CoreShare::Pool CoreShare::make_pool(std::span<const int> worker_cores) {
   const int n_threads = static_cast<int>(worker_cores.size()) + 1;

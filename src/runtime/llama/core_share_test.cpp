@@ -107,6 +107,15 @@ TEST(CoreShare, ComputesOnAsManyCoresAsThreads) {
   EXPECT_EQ(used.size(), static_cast<std::size_t>(cores.n_cores()));
 }
 
+TEST(CoreShare, UsesMoreThreadsOnlyForWorkThatPays) {
+  EXPECT_EQ(threads_worth(5'500'000, 1, 8), 1);
+  EXPECT_EQ(threads_worth(5'500'000, 6, 8), 2);
+  EXPECT_EQ(threads_worth(5'500'000, 512, 8), 8);
+  EXPECT_EQ(threads_worth(500'000'000, 1, 2), 2);
+  EXPECT_EQ(threads_worth(500'000'000'000, 2048, 64), 64);
+  EXPECT_EQ(threads_worth(0, 1, 4), 1);
+}
+
 TEST(CoreShare, NeverTakesMoreCoresThanThereAre) {
   EXPECT_EQ(CoreShare(100'000).n_cores(), CoreShare(0).n_cores());
 }

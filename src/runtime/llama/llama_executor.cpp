@@ -99,7 +99,9 @@ DecodeStatus LlamaExecutor::run(llama_batch batch) {
     model_->cores().pin_language_thread();
     pinned_ = true;
   }
-  const int n_threads = model_->cores().begin_language();
+  const int n_cores = model_->cores().begin_language();
+  const int n_threads =
+      threads_worth(model_->info().language.n_parameters, batch.n_tokens, n_cores);
   llama_set_n_threads(context_.get(), n_threads, n_threads);
   const DecodeStatus status = to_status(llama_decode(context_.get(), batch));
   // The call returns before the last node is computed on asynchronous backends; its time belongs

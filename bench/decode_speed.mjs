@@ -1,0 +1,214 @@
+// Text-only decode, tokens/s: `tessera serve` and llama-server answer the same prompt in turn, each
+// streaming, greedy, with the same threads, on the bundled model; alone, and while a second client
+// asks one question after the other about pictures. Both servers are up the whole time and only one
+// is asked, so that whatever else the machine does meets both alike. The figure of a run is
+// (tokens − 1) / (last − first token), as the client sees them.
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+
+const MODEL = "models/tessera-tiny/tessera-tiny-f16.gguf";
+const MMPROJ = "models/tessera-tiny/mmproj-tessera-tiny-f16.gguf";
+const PICTURES = "models/tessera-tiny/heldout/images";
+const PROMPT = "List the shapes from left to right.";
+
+function readOptions(words) {
+  const options = {
+    runs: "9",
+    tokens: "512",
+    threads: [...new Set([1, availableParallelism()])].join(","),
+    beside: "nothing,images",
+    program: "build/release/bin/tessera",
+    peer: "build/llama/bin/llama-server",
+  };
+  for (let i = 0; i < words.length; i += 2) {
+    const name = words[i].replace(/^--/, "");
+    if (!(name in options) || words[i + 1] === undefined) {
+      throw new Error(`unknown option ${words[i]}`);
+    }
+    options[name] = words[i + 1];
+  }
+  return options;
+}
+
+/// The bundled model ends its answers after a few words. The copy takes another end token that it
+/// was never taught, so that every answer has the length that is asked for. Same bytes otherwise.
+function writeEndlessModel(path) {
+  const bytes = readFileSync(MODEL);
+  const tokens = { now: Buffer.from("<|im_end|>"), then: Buffer.from("<|im_fin|>") };
+  for (let at = bytes.indexOf(tokens.now); at >= 0; at = bytes.indexOf(tokens.now, at)) {
+    tokens.then.copy(bytes, at);
+  }
+  const key = "tokenizer.ggml.eos_token_id"; // then its type (uint32) and the id
+  const value = bytes.indexOf(key) + key.length + 4;
+  bytes.writeUInt32LE(0, value);
+  writeFileSync(path, bytes);
+}
+
+function freePort() {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+async function start(name, program, makeArguments) {
+  const port = await freePort();
+  const child = spawn(program, makeArguments(port), { stdio: ["ignore", "ignore", "pipe"] });
+  let messages = "";
+  child.stderr.on("data", (data) => (messages = (messages + data).slice(-4000)));
+  const ended = new Promise((resolve) => child.on("exit", resolve).on("error", resolve));
+  const url = `http://127.0.0.1:${port}`;
+  for (let tries = 0; tries < 600; ++tries) {
+    if (child.exitCode !== null || child.pid === undefined) break;
+    const path = name === "tessera" ? "readyz" : "health";
+    const ready = await fetch(`${url}/${path}`).then((answer) => answer.ok, () => false);
+    if (ready) return { name, url, pid: child.pid, stop: () => (child.kill(), ended) };
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  child.kill();
+  throw new Error(`${name} did not start:\n${messages}`);
+}
+
+async function ask(server, content, more) {
+  const answer = await fetch(`${server.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      model: "tessera-tiny",
+      messages: [{ role: "user", content }],
+      temperature: 0,
+      ...more,
+    }),
+  });
+  if (!answer.ok) throw new Error(`${server.name}: ${answer.status} ${await answer.text()}`);
+  return answer;
+}
+
+/// Asks about picture after picture until it is told to stop; gives their number a second.
+function askAboutPictures(server) {
+  let going = true;
+  let n = 0;
+  const began = performance.now();
+  const all = readdirSync(PICTURES).map((name) => readFileSync(join(PICTURES, name), "base64"));
+  const done = (async () => {
+    while (going) {
+      const url = `data:image/png;base64,${all[n++ % all.length]}`;
+      const content = [{ type: "image_url", image_url: { url } }, { type: "text", text: PROMPT }];
+      await (await ask(server, content, { max_tokens: 1 })).json();
+    }
+    return (n * 1000) / (performance.now() - began);
+  })();
+  return () => ((going = false), done);
+}
+
+async function run(server, tokens) {
+  const answer = await ask(server, PROMPT, {
+    max_tokens: tokens,
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+  let first, last, nTokens, text = "", rest = "";
+  const decoder = new TextDecoder();
+  for await (const bytes of answer.body) {
+    const now = performance.now();
+    rest += decoder.decode(bytes, { stream: true });
+    const events = rest.split("\n\n");
+    rest = events.pop();
+    for (const event of events) {
+      if (!event.startsWith("data: {")) continue;
+      const data = JSON.parse(event.slice(6));
+      if (data.error) throw new Error(`${server.name}: ${JSON.stringify(data.error)}`);
+      const content = data.choices?.[0]?.delta?.content;
+      if (content) {
+        first ??= now;
+        last = now;
+        text += content;
+      }
+      nTokens = data.usage?.completion_tokens ?? nTokens;
+    }
+  }
+  if (nTokens !== tokens) throw new Error(`${server.name}: ${nTokens} tokens instead of ${tokens}`);
+  return { speed: ((nTokens - 1) * 1000) / (last - first), text };
+}
+
+function summary(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const median = sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  return { median, low: sorted[0], high: sorted.at(-1) };
+}
+
+/// User and system time of a process so far, in milliseconds.
+function cpuTime(pid) {
+  const afterName = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1).split(" ");
+  const ticks = Number(afterName[11]) + Number(afterName[12]);
+  return ticks * 10; // the kernel's USER_HZ is 100 on every Linux that Node runs on
+}
+
+async function measure(server, tokens, beside) {
+  const stop = beside === "images" ? askAboutPictures(server) : async () => 0;
+  const result = await run(server, tokens);
+  return { ...result, picturesPerSecond: await stop() };
+}
+
+async function compare(options, threads, beside, model) {
+  const vision = beside === "images" ? ["--mmproj", MMPROJ] : [];
+  const servers = [
+    await start("tessera", options.program, (port) => [
+      ...["serve", "--model", model, ...vision],
+      ...["--port", port, "--threads", threads, "--log-level", "error"],
+    ]),
+    await start("llama-server", options.peer, (port) => [
+      ...["-m", model, ...vision, "--port", port, "-t", threads, "-tb", threads],
+      ...["-c", "8192", "--log-disable"],
+    ]),
+  ];
+  const results = [[], []];
+  const cpuMs = [0, 0];
+  try {
+    for (const server of servers) await measure(server, Number(options.tokens), beside);
+    for (let i = 0; i < Number(options.runs); ++i) {
+      // Who goes first changes from run to run.
+      for (const which of i % 2 ? [1, 0] : [0, 1]) {
+        const before = cpuTime(servers[which].pid);
+        results[which].push(await measure(servers[which], Number(options.tokens), beside));
+        cpuMs[which] += cpuTime(servers[which].pid) - before;
+      }
+    }
+  } finally {
+    await Promise.all(servers.map((server) => server.stop()));
+  }
+  const [ours, theirs] = results.map((runs) => summary(runs.map(({ speed }) => speed)));
+  const pictures = results.map((runs) => summary(runs.map((r) => r.picturesPerSecond)).median);
+  const ratios = [ours.median / theirs.median, 1];
+  [ours, theirs].forEach(({ median, low, high }, i) => {
+    const speeds = [median.toFixed(0), `${low.toFixed(0)}–${high.toFixed(0)}`];
+    const words = [threads, beside, servers[i].name, ...speeds, ratios[i].toFixed(3)];
+    const nTokens = Number(options.tokens) * results[i].length;
+    words.push((cpuMs[i] / nTokens).toFixed(3), pictures[i].toFixed(1));
+    console.log(`| ${words.join(" | ")} |`);
+  });
+  if (results[0][0].text !== results[1][0].text) console.log("\nThe two answers differ.\n");
+}
+
+const options = readOptions(process.argv.slice(2));
+const folder = mkdtempSync(join(tmpdir(), "tessera-bench-"));
+try {
+  const model = join(folder, "endless.gguf");
+  writeEndlessModel(model);
+  console.log(`${options.runs} runs each, ${options.tokens} tokens a run, in turn\n`);
+  console.log("| threads | beside | server | tokens/s, median | low–high | ratio | CPU ms/token | pictures/s |");
+  console.log("|---|---|---|---|---|---|---|---|");
+  for (const beside of options.beside.split(",")) {
+    for (const threads of options.threads.split(",")) {
+      await compare(options, threads, beside, model);
+    }
+  }
+} finally {
+  rmSync(folder, { recursive: true });
+}
