@@ -63,6 +63,7 @@ CoreShare::CoreShare(int n_threads)
   const std::span<const int> all(cores_);
   const std::size_t n = all.size();
   language_pool_ = make_pool(all.subspan(1));
+  language_pool_alone_ = make_pool({});
   encode_pool_all_ = make_pool(all.first(n - 1));
   const auto first_shared = std::min(static_cast<std::size_t>(n_language_share_), n - 1);
   encode_pool_share_ = make_pool(all.subspan(first_shared, n - 1 - first_shared));
@@ -74,6 +75,12 @@ void CoreShare::pin_language_thread() const {
 
 void CoreShare::pin_encode_thread() const {
   pin_this_thread(cores_.back());
+}
+
+ggml_threadpool* CoreShare::language_pool(int n_threads) const {
+  const Pool& pool = n_threads == 1 ? language_pool_alone_ : language_pool_;
+  ggml_threadpool_resume(pool.handle.get());  // the library pauses the one that it puts away
+  return pool.handle.get();
 }
 
 int CoreShare::begin_language() {

@@ -39,7 +39,9 @@ class CoreShare {
   int n_cores() const { return static_cast<int>(cores_.size()); }
 
   // --- engine thread ---
-  ggml_threadpool* language_pool() const { return language_pool_.handle.get(); }
+  /// The pool for a call on `n_threads`, awake. One thread has a pool without workers: ggml wakes
+  /// every worker of a pool for each graph, needed or not.
+  ggml_threadpool* language_pool(int n_threads) const;
   /// Pins the calling thread to the low end; once, by the engine thread itself.
   void pin_language_thread() const;
   /// Marks the language model as working and says on how many threads.
@@ -63,6 +65,7 @@ class CoreShare {
   std::vector<int> cores_;  // ids of the cores we may use, ascending
   int n_language_share_;    // of the cores, while both work
   Pool language_pool_;
+  Pool language_pool_alone_;
   Pool encode_pool_all_;
   Pool encode_pool_share_;
   std::atomic<bool> language_works_{false};

@@ -81,8 +81,6 @@ Result<std::unique_ptr<Executor>> LlamaExecutor::make(std::shared_ptr<LlamaModel
   }
   // The library rounds up.
   self->n_kv_cells_ = static_cast<int>(llama_n_ctx(self->context_.get()));
-  ggml_threadpool* pool = self->model_->cores().language_pool();
-  llama_attach_threadpool(self->context_.get(), pool, pool);
   return std::unique_ptr<Executor>(std::move(self));
 }
 
@@ -103,6 +101,8 @@ DecodeStatus LlamaExecutor::run(llama_batch batch) {
   const int n_threads =
       threads_worth(model_->info().language.n_parameters, batch.n_tokens, n_cores);
   llama_set_n_threads(context_.get(), n_threads, n_threads);
+  ggml_threadpool* pool = model_->cores().language_pool(n_threads);
+  llama_attach_threadpool(context_.get(), pool, pool);
   const DecodeStatus status = to_status(llama_decode(context_.get(), batch));
   // The call returns before the last node is computed on asynchronous backends; its time belongs
   // to this call.
