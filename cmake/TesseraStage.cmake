@@ -18,12 +18,38 @@ target_compile_options(tessera_options INTERFACE
   $<$<CONFIG:Debug>:-D_GLIBCXX_ASSERTIONS>)
 if(TESSERA_SANITIZE)
   target_compile_options(tessera_options INTERFACE
-    -fsanitize=${TESSERA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -D_GLIBCXX_ASSERTIONS)
+    -fsanitize=${TESSERA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
+    -D_GLIBCXX_ASSERTIONS)
   target_link_options(tessera_options INTERFACE -fsanitize=${TESSERA_SANITIZE})
 endif()
 
-# Registers a GoogleTest program. LABEL: unit; model (needs the real runtime, run one at a time by the
-# release build); tidy (reads the tree).
+# Precompiled standard and GoogleTest headers: test builds compile in half the time. Off in release,
+# so that every source is seen to include what it uses.
+if(TESSERA_PCH)
+  set(pch_source "${CMAKE_BINARY_DIR}/pch.cpp")
+  file(WRITE "${pch_source}" "")
+  foreach(kind pch test_pch)
+    add_library(tessera_${kind} OBJECT "${pch_source}")
+    target_link_libraries(tessera_${kind} PRIVATE tessera_options)
+    target_compile_options(tessera_${kind} PRIVATE
+      $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
+    target_precompile_headers(tessera_${kind} PRIVATE <algorithm> <atomic> <chrono> <functional>
+      <map> <memory> <mutex> <optional> <random> <span> <sstream> <stop_token> <string> <thread>
+      <utility> <variant> <vector>)
+  endforeach()
+  target_link_libraries(tessera_test_pch PRIVATE GTest::gmock_main)
+  target_precompile_headers(tessera_test_pch PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+endif()
+function(tessera_use_pch target kind)
+  if(TESSERA_PCH)
+    target_precompile_headers(${target} REUSE_FROM tessera_${kind})
+    target_compile_options(${target} PRIVATE
+      $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
+  endif()
+endfunction()
+
+# Registers a GoogleTest program. LABEL: unit; model (needs the real runtime, run one at a time by
+# the release build); tidy (reads the tree).
 add_custom_target(model_tests)
 function(tessera_test target label)
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${label} TIMEOUT 300)
@@ -49,6 +75,7 @@ function(tessera_stage name)
   if(sources)
     add_library(${target} STATIC ${sources})
     target_link_libraries(${target} PUBLIC ${deps} ${ARG_LIBS})
+    tessera_use_pch(${target} pch)
   else()
     add_library(${target} INTERFACE)
     target_link_libraries(${target} INTERFACE ${deps} ${ARG_LIBS})
@@ -61,6 +88,7 @@ function(tessera_stage name)
     if(NOT ARG_LABEL)
       set(ARG_LABEL unit)
     endif()
+    tessera_use_pch(${target}_test test_pch)
     tessera_test(${target}_test ${ARG_LABEL})
   endif()
 endfunction()

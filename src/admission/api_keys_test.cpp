@@ -1,6 +1,7 @@
 #include "admission/api_keys.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -88,7 +89,7 @@ TEST(ApiKeys, RefusesMoreThanItsMaximum) {
 }
 
 TEST(ApiKeys, LoadsAFileAndSaysWhenItCannot) {
-  const std::string path = testing::TempDir() + "tessera_api_keys_test";
+  const std::string path = testing::TempDir() + "tessera_api_keys_" + std::to_string(::getpid());
   std::ofstream(path) << "alice: " << kAlice << "\n";
 
   const auto loaded = ApiKeys::load(path);

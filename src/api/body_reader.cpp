@@ -323,7 +323,7 @@ Result<void> BodyReader::end_media() {
 }
 
 Error BodyReader::at_image(Error error) const {
-  error.message = "image " + std::to_string(body_.media.size()) + ": " + error.message;
+  error.message = "image " + std::to_string(body_.media.size() + 1) + ": " + error.message;
   error.param = path_.text();
   return error;
 }

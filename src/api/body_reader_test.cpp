@@ -106,16 +106,16 @@ TEST(BodyReader, MarksDifferFromRequestToRequest) {
 TEST(BodyReader, NamesTheFieldOfEveryWrongDataUri) {
   const std::string where = " | messages[0].content[0].image_url.url";
   const std::pair<std::string, std::string> cases[] = {
-      {"data:image/png;base64,Zm9*", "invalid_base64 | image 0: the data is not valid base64"},
-      {"data:image/png;base64,Zm9v\\n", "invalid_base64 | image 0: the data is not valid base64"},
-      {"data:image/png;base64,Zm9v\\u00e9", "invalid_base64 | image 0: the data is not valid"},
-      {"data:image/png;base64,Zm9", "invalid_base64 | image 0: the base64 data ends inside"},
-      {"data:image/png;base64,Zm9vZg==Zg==", "invalid_base64 | image 0"},
-      {"data:image/png;base64,", "empty_image | image 0: the image has no bytes"},
-      {"data:image/png,Zm9v", "invalid_data_uri | image 0: a data URI must say ';base64'"},
-      {"data:image/png;base64", "invalid_data_uri | image 0: the data URI has no comma"},
+      {"data:image/png;base64,Zm9*", "invalid_base64 | image 1: the data is not valid base64"},
+      {"data:image/png;base64,Zm9v\\n", "invalid_base64 | image 1: the data is not valid base64"},
+      {"data:image/png;base64,Zm9v\\u00e9", "invalid_base64 | image 1: the data is not valid"},
+      {"data:image/png;base64,Zm9", "invalid_base64 | image 1: the base64 data ends inside"},
+      {"data:image/png;base64,Zm9vZg==Zg==", "invalid_base64 | image 1"},
+      {"data:image/png;base64,", "image_empty | image 1: the image has no bytes"},
+      {"data:image/png,Zm9v", "invalid_data_uri | image 1: a data URI must say ';base64'"},
+      {"data:image/png;base64", "invalid_data_uri | image 1: the data URI has no comma"},
       {"data:" + std::string(300, 'x'),
-       "invalid_data_uri | image 0: no comma within the first 256"},
+       "invalid_data_uri | image 1: no comma within the first 256"},
   };
   for (const auto& [url, expected] : cases) {
     const Outcome outcome = read(with_url(url));
@@ -136,7 +136,7 @@ TEST(BodyReader, KeepsItsFirstError) {
 TEST(BodyReader, RefusesABodyThatEndsInsideAnImage) {
   const std::string body = with_url("data:image/png;base64,Zm9v");
 
-  EXPECT_EQ(read(body.substr(0, body.find("Zm9v") + 2)).error.find("invalid_json | image 0"), 0U);
+  EXPECT_EQ(read(body.substr(0, body.find("Zm9v") + 2)).error.find("invalid_json | image 1"), 0U);
 }
 
 TEST(BodyReader, BoundsDepthMembersAndValues) {
@@ -190,7 +190,7 @@ TEST(BodyReader, RefusesA150MegabyteImageAtItsLimitWhileHoldingLittle) {
 
   ASSERT_FALSE(fed);
   EXPECT_EQ(fed.error().code, ErrorCode::kTooLarge);
-  EXPECT_EQ(fed.error().message, "image 0: the image has more than 4194304 bytes");
+  EXPECT_EQ(fed.error().message, "image 1: the image has more than 4194304 bytes");
   EXPECT_LE(n_read, limits.image_bytes_max / 3 * 4 + 2 * piece.size());
   EXPECT_LE(held_max, std::size_t{256} * 1024);
 }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+
 #include <set>
 
 namespace tessera::api {
@@ -43,6 +46,15 @@ TEST(ErrorsMarkdown, HasALineForEachCode) {
                               std::string(row.type) + "` | `" + std::string(to_string(row.code));
     EXPECT_NE(text.find(begin), std::string::npos) << begin;
   }
+}
+
+TEST(ErrorsMarkdown, StandsInTheDocuments) {
+  std::ostringstream document;
+  document << std::ifstream(std::string(TESSERA_SOURCE_DIR) + "/docs/errors.md").rdbuf();
+
+  EXPECT_NE(document.str().find(errors_markdown()), std::string::npos)
+      << "copy this into docs/errors.md:\n"
+      << errors_markdown();
 }
 
 }  // namespace

@@ -100,10 +100,10 @@ TEST_F(HttpServerTest, CancelsWhatStillRunsAndSaysSo) {
 
   server->stop(milliseconds(0));
 
-  EXPECT_TRUE(streaming.receive().has(R"("code":"server_stopping")"));
+  EXPECT_TRUE(streaming.receive().has(R"("code":"shutting_down")"));
   const Response whole = waiting.receive();
   EXPECT_EQ(whole.status, 503);
-  EXPECT_TRUE(whole.has(R"("code":"server_stopping")"));
+  EXPECT_TRUE(whole.has(R"("code":"shutting_down")"));
   EXPECT_EQ(service.n_accounted(), 2U);
 }
 

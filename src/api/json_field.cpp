@@ -122,7 +122,9 @@ Error Field::wrong_type(std::string_view expected) const {
 }
 
 Error Field::wrong_value(std::string_view expected) const {
-  return invalid("invalid_value", "'" + path_ + "' must be " + std::string(expected), path_);
+  std::string message = "'" + path_ + "' must be " + std::string(expected);
+  if (value_->is_number()) message += ", not " + value_->dump();
+  return invalid("invalid_value", std::move(message), path_);
 }
 
 Error Field::unsupported(std::string_view what) const {

@@ -47,8 +47,8 @@ TEST(Field, TakesOnlyWholeNumbersInTheirRangeAsIntegers) {
   const Field field(json, "n");
 
   EXPECT_EQ(*field.at(0).integer(1, 5), 5);
-  EXPECT_EQ(field.at(0).integer(1, 4).error().message, "'n[0]' must be between 1 and 4");
-  EXPECT_EQ(field.at(1).integer(0).error().message, "'n[1]' must be at least 0");
+  EXPECT_EQ(field.at(0).integer(1, 4).error().message, "'n[0]' must be between 1 and 4, not 5");
+  EXPECT_EQ(field.at(1).integer(0).error().message, "'n[1]' must be at least 0, not -5");
   EXPECT_EQ(field.at(2).integer(0).error().reason, "invalid_type");
   EXPECT_EQ(field.at(3).integer(0).error().reason, "invalid_type");
   EXPECT_EQ(field.at(4).integer(0).error().reason, "invalid_value");

@@ -43,7 +43,7 @@ Result<void> MediaSink::write(std::string& bytes) {
 
 Result<EncodedMedia> MediaSink::finish() {
   if (media_.size_bytes == 0) {
-    return make_error(ErrorCode::kInvalidArgument, "empty_image", "the image has no bytes");
+    return make_error(ErrorCode::kInvalidArgument, "image_empty", "the image has no bytes");
   }
   constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
   if (::fcntl(media_.fd.get(), F_ADD_SEALS, kSeals) != 0 ||

@@ -21,7 +21,7 @@ class MediaSink {
   Result<void> write(std::string& bytes);
 
   /// The file, sealed against every change, its offset at the start.
-  /// @errors  invalid_argument (empty_image)
+  /// @errors  invalid_argument (image_empty)
   Result<EncodedMedia> finish();
 
  private:

@@ -40,7 +40,7 @@ TEST(MediaSink, RefusesTheFirstByteAboveItsLimit) {
 }
 
 TEST(MediaSink, RefusesAnEmptyImage) {
-  EXPECT_EQ(MediaSink(4).finish().error().reason, "empty_image");
+  EXPECT_EQ(MediaSink(4).finish().error().reason, "image_empty");
 }
 
 }  // namespace

@@ -201,7 +201,7 @@ TEST_F(SessionTest, RefusesATooLargeImageWhileItArrives) {
   const Response response = client.receive();
 
   EXPECT_EQ(response.status, 413);
-  EXPECT_TRUE(response.has("image 0: the image has more than 100000 bytes"));
+  EXPECT_TRUE(response.has("image 1: the image has more than 100000 bytes"));
   EXPECT_TRUE(response.has(R"("param":"messages[0].content[0].image_url.url")"));
   EXPECT_LE(server->stats().n_body_bytes_read, 140'000U + 2 * 65'536U);
 }
@@ -258,7 +258,7 @@ TEST_F(SessionTest, AnswersEveryBadInputInOpenAisShapeAndLivesOn) {
       {std::string(100'000, '['), 400, "json_too_deep"},
       {"{\"messages\":\"\xFF\"}", 400, "invalid_utf8"},
       {with_url("data:image/png;base64,Zm9*"), 400, "invalid_base64"},
-      {with_url("data:image/png;base64,"), 400, "empty_image"},
+      {with_url("data:image/png;base64,"), 400, "image_empty"},
       {with_url("https://example.com/x.png"), 400, "remote_media_disabled"},
       {many_images, 413, "too_many_images"},
       {R"({"messages":[{"role":"wizard","content":"hi"}]})", 400, "invalid_value"},

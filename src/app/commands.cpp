@@ -1,5 +1,9 @@
 #include "app/commands.h"
 
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "admission/api_keys.h"
@@ -14,8 +18,32 @@ namespace {
 
 using cli::ExitCode;
 
-/// What running answers get to finish after the first signal.
-constexpr std::chrono::milliseconds kStopGrace{1000};
+/// What running answers get to finish after the first signal. With the HTTP server's flush and
+/// kStopDeadline below two seconds, which is what service managers' users expect of a stop.
+constexpr std::chrono::milliseconds kStopGrace{700};
+
+/// What the stages get to stop after the last answer. One node of a large image's encode cannot be
+/// interrupted and may take longer.
+constexpr std::chrono::milliseconds kStopDeadline{500};
+
+/// Ends the process when stopping takes too long. Nothing is lost: every answer has ended, and the
+/// server keeps nothing on disk.
+class StopDeadline {
+ public:
+  StopDeadline() : thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+ private:
+  void run(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    const bool stopped =
+        never_.wait_for(lock, stop, kStopDeadline, [&stop] { return stop.stop_requested(); });
+    if (!stopped && !stop.stop_requested()) std::_Exit(static_cast<int>(ExitCode::kOk));
+  }
+
+  std::mutex mutex_;
+  std::condition_variable_any never_;
+  std::jthread thread_;
+};
 
 /// Everything a command works with; built from its flags.
 struct Session {
@@ -37,7 +65,7 @@ Result<std::unique_ptr<Session>> open_session(const cli::SettingFlags& flags) {
 ExitCode run(const cli::AskOptions& options, SignalWatcher& signals,
              const cli::Terminal& terminal) {
   auto session = open_session(options.settings);
-  if (!session) return cli::print_error(session.error(), options.json, terminal);
+  if (!session) return cli::print_startup_error(session.error(), options.json, terminal);
   Session& s = **session;
   Trace trace(s.clock.now());
   auto media = cli::load_media_files(options.image_paths, s.settings.values.limits);
@@ -49,7 +77,7 @@ ExitCode run(const cli::AskOptions& options, SignalWatcher& signals,
 ExitCode run(const cli::PlanOptions& options, SignalWatcher& /*signals*/,
              const cli::Terminal& terminal) {
   auto session = open_session(options.settings);
-  if (!session) return cli::print_error(session.error(), options.json, terminal);
+  if (!session) return cli::print_startup_error(session.error(), options.json, terminal);
   Session& s = **session;
   auto media = cli::load_media_files(options.image_paths, s.settings.values.limits);
   if (!media) return cli::print_error(media.error(), options.json, terminal);
@@ -74,7 +102,7 @@ Result<admission::ApiKeys> load_keys(const cli::Settings& settings) {
 ExitCode serve(Session& session, SignalWatcher& signals, const cli::Terminal& terminal) {
   const cli::Settings& settings = session.settings.values;
   auto keys = load_keys(settings);
-  if (!keys) return cli::print_error(keys.error(), false, terminal);
+  if (!keys) return cli::print_startup_error(keys.error(), false, terminal);
   pipeline::Pipeline& pipeline = *session.pipeline;
   metrics::Metrics& metrics = *session.metrics;
   api::HttpServer server(
@@ -85,12 +113,13 @@ ExitCode serve(Session& session, SignalWatcher& signals, const cli::Terminal& te
       },
       session.clock);
   const auto port = server.start();
-  if (!port) return cli::print_error(port.error(), false, terminal);
+  if (!port) return cli::print_startup_error(port.error(), false, terminal);
   terminal.out << "tessera: " << pipeline.model().name << " at http://" << settings.host << ":"
                << *port << "/v1" << std::endl;
   signals.wait();
   terminal.out << "tessera: stopping" << std::endl;
   server.stop(kStopGrace);
+  const StopDeadline deadline;
   pipeline.shutdown();
   return ExitCode::kOk;
 }
@@ -99,12 +128,12 @@ ExitCode run(const cli::ServeOptions& options, SignalWatcher& signals,
              const cli::Terminal& terminal) {
   if (options.print_config) {
     const auto settings = read_settings(options.settings);
-    if (!settings) return cli::print_error(settings.error(), false, terminal);
+    if (!settings) return cli::print_startup_error(settings.error(), false, terminal);
     terminal.out << cli::print_config(*settings);
     return ExitCode::kOk;
   }
   auto session = open_session(options.settings);
-  if (!session) return cli::print_error(session.error(), false, terminal);
+  if (!session) return cli::print_startup_error(session.error(), false, terminal);
   set_log_level((*session)->settings.values.log_level);
   return serve(**session, signals, terminal);
 }

@@ -17,7 +17,7 @@ namespace tessera::cli {
 namespace {
 
 Error unreadable(std::string message) {
-  return make_error(ErrorCode::kInvalidArgument, "unreadable_image", std::move(message));
+  return make_error(ErrorCode::kInvalidArgument, "image_unreadable", std::move(message));
 }
 
 Error no_memory() {
@@ -78,7 +78,7 @@ Result<EncodedMedia> load_media_file(const std::string& path, const Limits& limi
     }
   }
   if (media.size_bytes == 0) {
-    return make_error(ErrorCode::kInvalidArgument, "empty_image", "the file is empty");
+    return make_error(ErrorCode::kInvalidArgument, "image_empty", "the file is empty");
   }
   constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
   if (::fcntl(media.fd.get(), F_ADD_SEALS, kSeals) != 0 ||

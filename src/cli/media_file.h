@@ -15,7 +15,7 @@ namespace tessera::cli {
 
 /// Reads at most limits.image_bytes_max bytes. Pipes work as well as files.
 /// @return  a sealed memfd, its offset at the start
-/// @errors  not_found (image_not_found); invalid_argument (unreadable_image, empty_image);
+/// @errors  not_found (image_not_found); invalid_argument (image_unreadable, image_empty);
 ///          too_large (image_too_large). The message does not name the file.
 Result<EncodedMedia> load_media_file(const std::string& path, const Limits& limits);
 

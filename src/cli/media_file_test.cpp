@@ -29,7 +29,7 @@ class MediaFile : public ::testing::Test {
     return media ? "no error" : media.error().message;
   }
 
-  const fs::path folder_ = fs::path(::testing::TempDir()) / "tessera_media_file_test";
+  const fs::path folder_ = fs::path(::testing::TempDir()) / ("tessera_media_file_" + std::to_string(::getpid()));
   Limits limits_;
 };
 
@@ -80,7 +80,7 @@ TEST_F(MediaFile, ThatNeverEndsIsCutOffAtTheLimit) {
 
 TEST_F(MediaFile, ErrorsSayWhatToDoNext) {
   EXPECT_EQ(load_media_file(folder_ / "none.jpg", limits_).error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(load_media_file(folder_, limits_).error().reason, "unreadable_image");
+  EXPECT_EQ(load_media_file(folder_, limits_).error().reason, "image_unreadable");
 }
 
 TEST_F(MediaFile, OfSeveralTheFirstBadOneIsNamed) {

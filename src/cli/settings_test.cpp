@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -209,7 +210,9 @@ class ConfigFileOnDisk : public ::testing::Test {
   void SetUp() override { std::ofstream(path_) << "port = 80\n"; }
   void TearDown() override { std::filesystem::remove(path_); }
 
-  const std::string path_ = ::testing::TempDir() + "tessera_settings_test.toml";
+  // Tests run side by side, each in a process of its own.
+  const std::string path_ =
+      ::testing::TempDir() + "tessera_settings_" + std::to_string(::getpid()) + ".toml";
 };
 
 TEST_F(ConfigFileOnDisk, IsReadFromTheFlagBeforeTheEnvironment) {

@@ -43,28 +43,5 @@ TEST(InFlight, ShouldStopNamesCancellationAndDeadline) {
   request->end(std::nullopt, TimePoint{});
 }
 
-TEST(StreamReader, GoingAwayCancelsTheRequest) {
-  std::stop_source stop;
-  {
-    const StreamReader reader(std::make_shared<TokenStream>(stop));
-  }
-
-  EXPECT_TRUE(stop.stop_requested());
-}
-
-TEST(TokenStream, WakesForEventsThatCameBeforeTheWaker) {
-  TokenStream stream(std::stop_source{});
-  int n_wakes = 0;
-  stream.push(ChoiceEnd{});
-
-  stream.set_waker([&n_wakes] { ++n_wakes; });
-  EXPECT_EQ(n_wakes, 1);
-  stream.push(ChoiceEnd{});
-  EXPECT_EQ(n_wakes, 2);
-  stream.clear_waker();
-  stream.push(ChoiceEnd{});
-  EXPECT_EQ(n_wakes, 2);
-}
-
 }  // namespace
 }  // namespace tessera

@@ -10,6 +10,11 @@ Error prompt_invalid(const std::string& what) {
   return make_error(ErrorCode::kInternal, "prompt_invalid", "the prompt is inconsistent: " + what);
 }
 
+Error too_long(std::string message) {
+  return make_error(ErrorCode::kInvalidArgument, "context_length_exceeded", std::move(message),
+                    "messages");
+}
+
 Error too_large(std::string reason, std::string message) {
   return make_error(ErrorCode::kTooLarge, std::move(reason), std::move(message));
 }
@@ -54,27 +59,28 @@ Result<RequestNeed> need_of(const InFlight& request, const runtime::ModelInfo& i
   const int n_prompt = request.prompt.n_tokens();
   const int n_choices = request.request.n_choices;
   if (n_prompt >= info.context_length) {
-    return too_large("context_length_exceeded", "the prompt has " + std::to_string(n_prompt) +
-                                                    " tokens, the context length is " +
-                                                    std::to_string(info.context_length) +
-                                                    " with at least one output token");
+    return too_long("the prompt has " + std::to_string(n_prompt) +
+                    " tokens, the context length is " + std::to_string(info.context_length) +
+                    " with at least one output token");
   }
   if (n_choices < 1 || n_choices > executor.n_sequences_max()) {
     return too_large("too_many_choices", std::to_string(n_choices) +
                                              " choices, this server computes between 1 and " +
                                              std::to_string(executor.n_sequences_max()));
   }
-  const int n_asked = request.request.max_output_tokens.value_or(options.output_tokens_default);
+  // A client that did not say how long the answer may be gets one that fits.
+  const int n_fitting = std::max(1, executor.n_kv_cells() / n_choices - n_prompt);
+  const int n_asked = request.request.max_output_tokens.value_or(
+      std::min(options.output_tokens_default, n_fitting));
   RequestNeed need;
   need.output_limit =
       std::max(1, std::min({n_asked, options.output_tokens_max, info.context_length - n_prompt}));
   need.n_cells_per_choice = n_prompt + need.output_limit;
   need.total = {n_choices, std::int64_t{n_choices} * need.n_cells_per_choice};
   if (need.total.n_kv_cells > executor.n_kv_cells()) {
-    return too_large("context_length_exceeded",
-                     std::to_string(n_choices) + " × (" + std::to_string(n_prompt) + " prompt + " +
-                         std::to_string(need.output_limit) + " output) tokens exceed the " +
-                         std::to_string(executor.n_kv_cells()) + " that this server can hold");
+    return too_long(std::to_string(n_choices) + " × (" + std::to_string(n_prompt) + " prompt + " +
+                    std::to_string(need.output_limit) + " output) tokens exceed the " +
+                    std::to_string(executor.n_kv_cells()) + " that this server can hold");
   }
   return need;
 }

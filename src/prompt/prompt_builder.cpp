@@ -16,7 +16,7 @@ Result<void> check_counts(const Prompt& prompt, int context_length, int visual_t
                       "messages");
   }
   if (prompt.n_tokens() + kOutputTokensMin > context_length) {
-    return make_error(ErrorCode::kTooLarge, "context_length_exceeded",
+    return make_error(ErrorCode::kInvalidArgument, "context_length_exceeded",
                       "the prompt has " + std::to_string(prompt.n_tokens()) + " tokens (" +
                           std::to_string(prompt.n_visual_tokens) + " visual, " +
                           std::to_string(prompt.n_text_tokens) +

@@ -97,7 +97,7 @@ const REFUSED = {
   ],
   'more text than the context holds': [
     ask('word '.repeat(20_000)),
-    { status: 413, code: 'context_length_exceeded', param: 'messages', says: ['100', '8192'] },
+    { status: 400, code: 'context_length_exceeded', param: 'messages', says: ['100', '8192'] },
   ],
   'tools, which would change the answer if they were ignored': [
     ask(QUESTION, [], { tools: [{ type: 'function', function: { name: 'f' } }] }),
@@ -114,7 +114,7 @@ const REFUSED = {
   ],
   'an image without bytes': [
     about('data:image/png;base64,'),
-    { status: 400, code: 'empty_image', param: IMAGE_URL },
+    { status: 400, code: 'image_empty', param: IMAGE_URL },
   ],
   'a data URI that is not base64': [
     about('data:image/png,%89PNG'),

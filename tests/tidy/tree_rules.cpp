@@ -95,6 +95,18 @@ Findings check_documented_names(const SourceFile& document, const Names& known,
   return findings;
 }
 
+Findings check_documented_reasons(const SourceFile& file, std::string_view errors_document) {
+  static const std::regex kReason(R"rx(make_error\(\s*ErrorCode::k\w+,\s*"([a-z_0-9]+)")rx");
+  Findings findings;
+  for (std::sregex_iterator match(file.text.begin(), file.text.end(), kReason), end; match != end;
+       ++match) {
+    const std::string reason = (*match)[1].str();
+    if (errors_document.find("`" + reason + "`") != std::string_view::npos) continue;
+    findings.push_back({file.path, 0, "docs/errors.md does not explain " + reason});
+  }
+  return findings;
+}
+
 Findings check_links(const SourceFile& document, const Names& paths) {
   Findings findings;
   static const std::regex kLink(R"(\]\(([^)\s]+)\))");

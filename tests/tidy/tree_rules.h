@@ -22,6 +22,9 @@ Findings check_documented_names(const SourceFile& document,
                                 const std::set<std::string, std::less<>>& known,
                                 const std::set<std::string, std::less<>>& paths);
 
+/// Every reason that make_error() is given in `file` stands in the text of docs/errors.md.
+Findings check_documented_reasons(const SourceFile& file, std::string_view errors_document);
+
 /// Relative links of a Markdown file lead to files or folders of the tree.
 Findings check_links(const SourceFile& document, const std::set<std::string, std::less<>>& paths);
 

@@ -55,6 +55,13 @@ TEST(NameRule, KnowsIdentifiersOfCodeAndStringsButNotOfComments) {
   EXPECT_FALSE(known.contains("four"));
 }
 
+TEST(ReasonRule, FindsReasonsThatNoDocumentExplains) {
+  const SourceFile file{"src/a.cpp", "make_error(ErrorCode::kInternal,\n  \"odd_one\", text)"};
+
+  EXPECT_EQ(check_documented_reasons(file, "| `even_one` |").size(), 1U);
+  EXPECT_THAT(check_documented_reasons(file, "| `odd_one` |"), IsEmpty());
+}
+
 TEST(LinkRule, FindsLinksThatLeadNowhere) {
   const Names paths{"README.md", "docs/a.md", "src/core/a.h"};
 

@@ -105,6 +105,18 @@ TEST(Tree, LayerTableIsSound) {
   EXPECT_FALSE(layers().empty());
 }
 
+TEST(Tree, ExplainsEveryErrorReason) {
+  std::string document;
+  for (const SourceFile& file : tree()) {
+    if (file.path == "docs/errors.md") document = file.text;
+  }
+  expect_none_in_tree([&document](const SourceFile& file) {
+    const bool ours = file.path.starts_with("src/") && !file.path.ends_with("_test.cpp") &&
+                      !file.path.starts_with("src/runtime/fake/");
+    return ours ? check_documented_reasons(file, document) : Findings{};
+  });
+}
+
 TEST(Tree, IncludesOnlyDownwards) {
   const Layers table = layers();
   expect_none_in_tree([&table](const SourceFile& file) { return check_layers(file, table); });

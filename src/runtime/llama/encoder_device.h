@@ -21,8 +21,8 @@ class EncoderDevice {
   /// Sets device and evaluation callback.
   void attach(mtmd_context_params& params);
 
-  /// Around one encode. While it runs, the cores are looked at again and `stopped` is asked between
-  /// groups of nodes.
+  /// Around one encode. While it runs, `stopped` is asked after each node and the core split is
+  /// looked at again after each group of nodes.
   void begin(bool (*stopped)(const void*), const void* stopped_argument);
   /// @return true when the encode was stopped: its output is garbage although the library says ok
   bool end();

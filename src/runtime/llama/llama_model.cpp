@@ -78,7 +78,8 @@ Result<Prompt> LlamaModel::tokenize_text(std::span<const Run> runs) const {
   if (llama_vocab_get_add_bos(vocab)) segment.tokens.push_back(llama_vocab_bos(vocab));
   for (const Run& run : runs) {
     if (run.text.size() > std::numeric_limits<std::int32_t>::max() / 2) {
-      return make_error(ErrorCode::kTooLarge, "context_length_exceeded", "the prompt is too long");
+      return make_error(ErrorCode::kInvalidArgument, "context_length_exceeded",
+                        "the prompt is too long");
     }
     const auto length = static_cast<std::int32_t>(run.text.size());
     const std::size_t n_before = segment.tokens.size();
