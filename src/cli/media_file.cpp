@@ -61,7 +61,7 @@ Result<EncodedMedia> load_media_file(const std::string& path, const Limits& limi
   media.fd = UniqueFd(::memfd_create("tessera-media", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!media.fd) return no_memory();
 
-  std::array<char, 64 * 1024> buffer;  // what a pipe holds
+  std::array<char, std::size_t{64} * 1024> buffer;  // what a pipe holds
   for (;;) {
     const ssize_t n = ::read(file.get(), buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;

@@ -29,7 +29,8 @@ class MediaFile : public ::testing::Test {
     return media ? "no error" : media.error().message;
   }
 
-  const fs::path folder_ = fs::path(::testing::TempDir()) / ("tessera_media_file_" + std::to_string(::getpid()));
+  const fs::path folder_ =
+      fs::path(::testing::TempDir()) / ("tessera_media_file_" + std::to_string(::getpid()));
   Limits limits_;
 };
 

@@ -75,7 +75,7 @@ Result<void> check_count(std::size_t n_items, const Limits& limits) {
 /// 40 megapixels: 1.1 GiB.
 std::uint64_t address_space_bytes(const Limits& limits) {
   constexpr std::uint64_t kFixed = 256 * kMiB;
-  constexpr std::uint64_t kPerPixel = 2 * (3 + 8);
+  constexpr std::uint64_t kPerPixel = std::uint64_t{2} * (3 + 8);
   constexpr std::int64_t kPixelsMax = std::int64_t{1} << 40U;  // keeps the product in range
   const auto pixels = static_cast<std::uint64_t>(
       std::clamp(limits.image_pixels_max, kPixelsPerMegapixel, kPixelsMax));

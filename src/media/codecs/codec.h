@@ -22,8 +22,8 @@ using wire::MediaError;
 
 /// Metadata is a correction, not content: beyond these sizes it counts as absent instead of
 /// refusing the image.
-inline constexpr std::size_t kIccBytesMax = std::size_t{4} << 20U;  // real profiles: ≤ 2 MiB
-inline constexpr std::size_t kExifBytesMax = 64 * 1024;             // JPEG's own ceiling
+inline constexpr std::size_t kIccBytesMax = std::size_t{4} << 20U;    // real profiles: ≤ 2 MiB
+inline constexpr std::size_t kExifBytesMax = std::size_t{64} * 1024;  // JPEG's own ceiling
 
 /// What a file's structure says before any pixel is decoded.
 struct ImageHeader {

@@ -42,7 +42,8 @@ const std::uint8_t* PixelWriter::to_rgb(const std::uint8_t* row) {
   const int stride = n_colors + 1;
   for (int x = 0; x < width; ++x) {
     for (int k = 0; k < n_colors; ++k) {
-      opaque_row_[static_cast<std::size_t>(x * n_colors + k)] = row[x * stride + k];
+      const auto to = static_cast<std::size_t>(x) * static_cast<std::size_t>(n_colors);
+      opaque_row_[to + static_cast<std::size_t>(k)] = row[x * stride + k];
     }
   }
   color_->convert(opaque_row_.data(), rgb_row_.data(), width);
@@ -50,7 +51,7 @@ const std::uint8_t* PixelWriter::to_rgb(const std::uint8_t* row) {
     const int alpha = row[x * stride + n_colors];
     if (alpha == 255) continue;
     for (int k = 0; k < 3; ++k) {
-      auto& value = rgb_row_[static_cast<std::size_t>(x * 3 + k)];
+      auto& value = rgb_row_[static_cast<std::size_t>(x) * 3 + static_cast<std::size_t>(k)];
       value = over_white(value, alpha);
     }
   }

@@ -8,7 +8,7 @@
 
 #include "core/result.h"
 
-class common_json;
+class common_json;  // NOLINT(readability-identifier-naming): llama-common's
 
 namespace tessera::runtime::llama {
 
@@ -16,7 +16,7 @@ namespace tessera::runtime::llama {
 inline constexpr std::int64_t kSchemaPropertiesMax = 100;  // over all objects
 inline constexpr std::int64_t kSchemaEnumMax = 500;        // values, over all enumerations
 inline constexpr std::size_t kSchemaDepthMax = 32;         // OpenAI allows 10 levels of objects
-inline constexpr std::int64_t kSchemaBytesMax = 16 * 1024;
+inline constexpr std::int64_t kSchemaBytesMax = std::int64_t{16} * 1024;
 inline constexpr std::int64_t kSchemaPatternBytesMax = 128;
 // The library's own limit is 2000 for one repetition; each repetition is a rule.
 inline constexpr std::int64_t kSchemaRepetitionsMax = 1900;  // minItems, maxLength, …: their sum
