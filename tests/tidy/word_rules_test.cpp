@@ -68,7 +68,7 @@ TEST(TodoRule, UnfinishedWorkNamesItsIssue) {
 TEST(PathRule, FindsPathsOfOneMachine) {
   EXPECT_THAT(check_absolute_paths({"a.sh", "x\ncd /home/me\n"}),
               ElementsAre(Finding{"a.sh", 2, "/home exists on one machine only"}));
-  for (const char* text : {"\"/tmp/x\"", "a=/root", "`/work/main`", "(/Users/me)", "cp a /tmp"}) {
+  for (const char* text : {"\"/tmp/x\"", "a=/root", "`/work/there`", "(/Users/me)", "cp a /tmp"}) {
     EXPECT_EQ(check_absolute_paths({"a.cpp", text}).size(), 1U) << text;
   }
 }
