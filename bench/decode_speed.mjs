@@ -17,7 +17,7 @@ const PROMPT = "List the shapes from left to right.";
 
 function readOptions(words) {
   const options = {
-    runs: "9",
+    runs: "21",
     tokens: "512",
     threads: [...new Set([1, availableParallelism()])].join(","),
     beside: "nothing,images",
@@ -115,10 +115,12 @@ async function run(server, tokens) {
     stream: true,
     stream_options: { include_usage: true },
   });
-  let first, last, nTokens, text = "", rest = "";
+  // Read now, understood later: this client shares the machine with the server.
+  const arrivals = [];
+  for await (const bytes of answer.body) arrivals.push({ time: performance.now(), bytes });
+  let first, last, nTokens, rest = "";
   const decoder = new TextDecoder();
-  for await (const bytes of answer.body) {
-    const now = performance.now();
+  for (const { time, bytes } of arrivals) {
     rest += decoder.decode(bytes, { stream: true });
     const events = rest.split("\n\n");
     rest = events.pop();
@@ -126,24 +128,26 @@ async function run(server, tokens) {
       if (!event.startsWith("data: {")) continue;
       const data = JSON.parse(event.slice(6));
       if (data.error) throw new Error(`${server.name}: ${JSON.stringify(data.error)}`);
-      const content = data.choices?.[0]?.delta?.content;
-      if (content) {
-        first ??= now;
-        last = now;
-        text += content;
+      if (data.choices?.[0]?.delta?.content) {
+        first ??= time;
+        last = time;
       }
       nTokens = data.usage?.completion_tokens ?? nTokens;
     }
   }
   if (nTokens !== tokens) throw new Error(`${server.name}: ${nTokens} tokens instead of ${tokens}`);
-  return { speed: ((nTokens - 1) * 1000) / (last - first), text };
+  return { speed: ((nTokens - 1) * 1000) / (last - first) };
 }
 
+/// Median and quartiles: a shared machine has runs at half its speed, and they say nothing.
 function summary(values) {
   const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  const median = sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-  return { median, low: sorted[0], high: sorted.at(-1) };
+  const at = (part) => {
+    const place = part * (sorted.length - 1);
+    const below = sorted[Math.floor(place)];
+    return below + (place % 1) * (sorted[Math.ceil(place)] - below);
+  };
+  return { median: at(0.5), low: at(0.25), high: at(0.75) };
 }
 
 /// User and system time of a process so far, in milliseconds.
@@ -151,6 +155,15 @@ function cpuTime(pid) {
   const afterName = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1).split(" ");
   const ticks = Number(afterName[11]) + Number(afterName[12]);
   return ticks * 10; // the kernel's USER_HZ is 100 on every Linux that Node runs on
+}
+
+/// llama-server's threads spin for a while after their last token. Waits until no server computes.
+async function settle(servers) {
+  const times = () => servers.map(({ pid }) => cpuTime(pid)).join();
+  for (let before = ""; before !== times(); ) {
+    before = times();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
 }
 
 async function measure(server, tokens, beside) {
@@ -178,6 +191,7 @@ async function compare(options, threads, beside, model) {
     for (let i = 0; i < Number(options.runs); ++i) {
       // Who goes first changes from run to run.
       for (const which of i % 2 ? [1, 0] : [0, 1]) {
+        await settle(servers);
         const before = cpuTime(servers[which].pid);
         results[which].push(await measure(servers[which], Number(options.tokens), beside));
         cpuMs[which] += cpuTime(servers[which].pid) - before;
@@ -186,14 +200,17 @@ async function compare(options, threads, beside, model) {
   } finally {
     await Promise.all(servers.map((server) => server.stop()));
   }
-  const [ours, theirs] = results.map((runs) => summary(runs.map(({ speed }) => speed)));
-  const pictures = results.map((runs) => summary(runs.map((r) => r.picturesPerSecond)).median);
-  const ratios = [ours.median / theirs.median, 1];
-  [ours, theirs].forEach(({ median, low, high }, i) => {
-    const speeds = [median.toFixed(0), `${low.toFixed(0)}–${high.toFixed(0)}`];
-    const words = [threads, beside, servers[i].name, ...speeds, ratios[i].toFixed(3)];
-    const nTokens = Number(options.tokens) * results[i].length;
-    words.push((cpuMs[i] / nTokens).toFixed(3), pictures[i].toFixed(1));
+  results.forEach((runs, i) => {
+    const cell = (values, digits) => {
+      const { median, low, high } = summary(values);
+      return `${median.toFixed(digits)} (${low.toFixed(digits)}–${high.toFixed(digits)})`;
+    };
+    // Run by run, because both of a pair met the same machine.
+    const ratios = runs.map(({ speed }, pair) => speed / results[1][pair].speed);
+    const cpu = cpuMs[i] / (Number(options.tokens) * runs.length);
+    const pictures = summary(runs.map((r) => r.picturesPerSecond)).median.toFixed(1);
+    const words = [threads, beside, servers[i].name, cell(runs.map((r) => r.speed), 0)];
+    words.push(i === 0 ? cell(ratios, 2) : "1", cpu.toFixed(2), beside === "images" ? pictures : "");
     console.log(`| ${words.join(" | ")} |`);
   });
 }
@@ -204,7 +221,8 @@ try {
   const model = join(folder, "endless.gguf");
   writeEndlessModel(model);
   console.log(`${options.runs} runs each, ${options.tokens} tokens a run, in turn\n`);
-  const measured = ["tokens/s, median", "low–high", "ratio", "CPU ms/token", "pictures/s"];
+  console.log("Median (quartiles); the ratio is taken run by run.\n");
+  const measured = ["tokens/s", "ratio", "CPU ms/token", "pictures/s"];
   const columns = ["threads", "beside", "server", ...measured];
   console.log(`| ${columns.join(" | ")} |\n|${"---|".repeat(columns.length)}`);
   for (const beside of options.beside.split(",")) {

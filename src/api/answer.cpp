@@ -169,8 +169,7 @@ void Session::cancel_if_unwanted(const Wakeup& wakeup) {
 
 Error Session::final_error(const Error& error) const {
   if (!ending_ || error.code != ErrorCode::kCancelled) return error;
-  return make_error(ErrorCode::kUnavailable, "shutting_down",
-                    "the server stops and has cancelled this request");
+  return shutting_down_error();
 }
 
 void Session::account(Trace& trace, const std::optional<Error>& error) {

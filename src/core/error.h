@@ -44,4 +44,9 @@ inline Error make_error(ErrorCode code, std::string reason, std::string message,
   return Error{code, std::move(reason), std::move(message), std::move(param), {}};
 }
 
+/// What every request gets that a shutdown ends.
+inline Error shutting_down_error() {
+  return make_error(ErrorCode::kUnavailable, "shutting_down", "the server is shutting down");
+}
+
 }  // namespace tessera

@@ -5,13 +5,10 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/either_stop.h"
 
 namespace tessera::encode {
 namespace {
-
-Error shutting_down() {
-  return make_error(ErrorCode::kUnavailable, "shutting_down", "the server is shutting down");
-}
 
 /// Patches of the tile that a visual segment stands for.
 int patches_of(const Prompt& prompt, const VisualSegment& segment) {
@@ -41,7 +38,7 @@ void EncodeStage::shutdown() {
   queue_.close();
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
-  while (auto request = queue_.try_pop()) (*request)->end(shutting_down(), clock_.now());
+  while (auto request = queue_.try_pop()) (*request)->end(shutting_down_error(), clock_.now());
 }
 
 void EncodeStage::run(const std::stop_token& stop) {
@@ -51,7 +48,7 @@ void EncodeStage::run(const std::stop_token& stop) {
 void EncodeStage::encode_one(std::unique_ptr<InFlight> request, const std::stop_token& stop) {
   request->trace.enter(Stage::kEncode, clock_.now());
   if (const auto encoded = encode_tiles(*request, stop); !encoded) {
-    request->end(stop.stop_requested() ? shutting_down() : encoded.error(), clock_.now());
+    request->end(stop.stop_requested() ? shutting_down_error() : encoded.error(), clock_.now());
     return;
   }
   request->tiles.clear();
@@ -61,9 +58,7 @@ void EncodeStage::encode_one(std::unique_ptr<InFlight> request, const std::stop_
 Result<void> EncodeStage::encode_tiles(InFlight& request, const std::stop_token& stop) {
   TSR_CHECK(encoder_ != nullptr);
   // One encode, two reasons to stop it: the request's and the stage's.
-  std::stop_source either;
-  const std::stop_callback on_request(request.stop, [&either] { either.request_stop(); });
-  const std::stop_callback on_shutdown(stop, [&either] { either.request_stop(); });
+  const EitherStop either(request.stop, stop);
 
   std::size_t tile = 0;
   for (const Segment& segment : request.prompt.segments) {
@@ -72,7 +67,7 @@ Result<void> EncodeStage::encode_tiles(InFlight& request, const std::stop_token&
     const TimePoint started = clock_.now();
     if (auto reason = request.should_stop(started)) return *std::move(reason);
     TSR_ASSIGN_OR_RETURN(Embedding embedding,
-                         encoder_->encode(*request.tiles[tile++], either.get_token()));
+                         encoder_->encode(*request.tiles[tile++], either.token()));
     if (embedding.n_tokens != visual->n_tokens) {
       return make_error(ErrorCode::kInternal, "internal_error",
                         "an image has " + std::to_string(embedding.n_tokens) + " visual tokens; " +

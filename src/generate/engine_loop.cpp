@@ -47,8 +47,7 @@ void EngineLoop::run(const std::stop_token& stop) {
     if (!engine_.idle()) engine_.step();
     publish_stats();
   }
-  const Error error =
-      make_error(ErrorCode::kUnavailable, "shutting_down", "the server is shutting down");
+  const Error error = shutting_down_error();
   engine_.end_all(error);
   while (auto request = inbox_.try_pop()) (*request)->end(error, clock_.now());
   publish_stats();

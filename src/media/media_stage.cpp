@@ -4,12 +4,10 @@
 
 #include <utility>
 
+#include "core/either_stop.h"
+
 namespace tessera::media {
 namespace {
-
-Error shutting_down() {
-  return make_error(ErrorCode::kUnavailable, "shutting_down", "the server is shutting down");
-}
 
 std::vector<ImageSize> sizes_of(std::span<const ProbedImage> probed) {
   std::vector<ImageSize> sizes;
@@ -54,14 +52,14 @@ void MediaStage::shutdown() {
   for (std::jthread& thread : threads_) {
     if (thread.joinable()) thread.join();
   }
-  while (auto request = queue_.try_pop()) (*request)->end(shutting_down(), clock_.now());
+  while (auto request = queue_.try_pop()) (*request)->end(shutting_down_error(), clock_.now());
 }
 
 void MediaStage::run(const std::stop_token& stop) {
   while (auto popped = queue_.pop(stop)) {
     std::unique_ptr<InFlight> request = *std::move(popped);
     if (const auto served = serve(*request, stop); !served) {
-      request->end(stop.stop_requested() ? shutting_down() : served.error(), clock_.now());
+      request->end(stop.stop_requested() ? shutting_down_error() : served.error(), clock_.now());
       continue;
     }
     request->request.media.clear();
@@ -72,14 +70,12 @@ void MediaStage::run(const std::stop_token& stop) {
 Result<void> MediaStage::serve(InFlight& request, const std::stop_token& stop) {
   if (auto reason = request.should_stop(clock_.now())) return *std::move(reason);
   // One session, two reasons to kill it: the request's and the stage's.
-  std::stop_source either;
-  const std::stop_callback on_request(request.stop, [&either] { either.request_stop(); });
-  const std::stop_callback on_shutdown(stop, [&either] { either.request_stop(); });
+  const EitherStop either(request.stop, stop);
 
   request.trace.enter(Stage::kMediaDecode, clock_.now());
   TSR_ASSIGN_OR_RETURN(
       DecodeSession session,
-      DecodeSession::open(options_.decoder, limits_, request.request.media, either.get_token()));
+      DecodeSession::open(options_.decoder, limits_, request.request.media, either.token()));
   TSR_ASSIGN_OR_RETURN(const std::vector<ProbedImage> probed, session.probe());
 
   request.trace.enter(Stage::kPlan, clock_.now());

@@ -8,10 +8,6 @@
 namespace tessera::pipeline {
 namespace {
 
-Error shutting_down_error() {
-  return make_error(ErrorCode::kUnavailable, "shutting_down", "the server is shutting down");
-}
-
 generate::EngineOptions engine_options(const PipelineOptions& options) {
   generate::EngineOptions engine;
   engine.output_tokens_default = options.limits.output_tokens_default;

@@ -23,9 +23,9 @@ struct ggml_backend_device;
 namespace tessera::runtime::llama {
 
 /// Weights × rows of a model call for which one more thread pays. Below it the barriers after each
-/// node cost more than the thread brings: 5.5 M weights decode as fast on one core as on two, and
-/// far faster when another program wants the second; 500 M weights gain a factor of 1.7.
-inline constexpr std::int64_t kWorkPerThread = 16'000'000;
+/// node cost more than the thread brings. The smallest model that was measured, 2.9 M weights,
+/// decodes 1.4 times as fast on two cores as on one (docs/decisions/0003-ggml-threads.md).
+inline constexpr std::int64_t kWorkPerThread = 1'000'000;
 
 /// 1 to `n_cores`.
 int threads_worth(std::int64_t n_weights, int n_rows, int n_cores);

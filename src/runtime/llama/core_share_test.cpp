@@ -108,9 +108,10 @@ TEST(CoreShare, ComputesOnAsManyCoresAsThreads) {
 }
 
 TEST(CoreShare, UsesMoreThreadsOnlyForWorkThatPays) {
-  EXPECT_EQ(threads_worth(5'500'000, 1, 8), 1);
-  EXPECT_EQ(threads_worth(5'500'000, 6, 8), 2);
-  EXPECT_EQ(threads_worth(5'500'000, 512, 8), 8);
+  EXPECT_EQ(threads_worth(900'000, 1, 8), 1);
+  EXPECT_EQ(threads_worth(2'900'000, 1, 8), 2);
+  EXPECT_EQ(threads_worth(2'900'000, 1, 1), 1);
+  EXPECT_EQ(threads_worth(2'900'000, 512, 8), 8);
   EXPECT_EQ(threads_worth(500'000'000, 1, 2), 2);
   EXPECT_EQ(threads_worth(500'000'000'000, 2048, 64), 64);
   EXPECT_EQ(threads_worth(0, 1, 4), 1);
