@@ -28,6 +28,14 @@ Error out_of_range(std::string param, const std::string& range) {
                     param);
 }
 
+Error busy(std::string reason, const std::string& what, int n, int limit) {
+  Error error = make_error(ErrorCode::kResourceExhausted, std::move(reason),
+                           std::to_string(n) + " " + what + ", the limit is " +
+                               std::to_string(limit) + "; try again later");
+  error.retry_after = kRetryAfter;
+  return error;
+}
+
 Result<void> check_messages(const Request& request, const Limits& limits) {
   if (request.messages.empty()) {
     return make_error(ErrorCode::kInvalidArgument, "empty_messages",
@@ -88,29 +96,43 @@ Result<void> check_stop(const std::vector<std::string>& stop) {
 
 Admission::Ticket& Admission::Ticket::operator=(Ticket&& other) noexcept {
   // What this ticket held is released when `other` is destroyed.
-  std::swap(count_, other.count_);
+  std::swap(counts_, other.counts_);
+  std::swap(tenant_, other.tenant_);
   return *this;
 }
 
 Admission::Ticket::~Ticket() {
-  if (count_ != nullptr) count_->fetch_sub(1, std::memory_order_relaxed);
+  if (counts_ == nullptr) return;
+  MutexLock lock(counts_->mutex);
+  --counts_->n_all;
+  const auto of_tenant = counts_->n_of_tenant.find(tenant_);
+  if (--of_tenant->second == 0) counts_->n_of_tenant.erase(of_tenant);
 }
 
 Admission::Admission(const Limits& limits)
-    : requests_max_(limits.requests_max), count_(std::make_shared<std::atomic<int>>(0)) {}
+    : requests_max_(limits.requests_max),
+      tenant_requests_max_(limits.tenant_requests_max),
+      counts_(std::make_shared<Counts>()) {}
 
-Result<Admission::Ticket> Admission::admit(TenantId /*tenant*/) {
-  int n_admitted = count_->load(std::memory_order_relaxed);
-  do {
-    if (n_admitted >= requests_max_) {
-      Error error = make_error(ErrorCode::kResourceExhausted, "server_busy",
-                               std::to_string(n_admitted) + " requests are running, the limit is " +
-                                   std::to_string(requests_max_) + "; try again later");
-      error.retry_after = kRetryAfter;
-      return error;
-    }
-  } while (!count_->compare_exchange_weak(n_admitted, n_admitted + 1, std::memory_order_relaxed));
-  return Ticket(count_);
+Result<Admission::Ticket> Admission::admit(TenantId tenant) {
+  MutexLock lock(counts_->mutex);
+  if (counts_->n_all >= requests_max_) {
+    return busy("server_busy", "requests are running", counts_->n_all, requests_max_);
+  }
+  const auto of_tenant = counts_->n_of_tenant.find(tenant);
+  const int n_of_tenant = of_tenant == counts_->n_of_tenant.end() ? 0 : of_tenant->second;
+  if (n_of_tenant >= tenant_requests_max_) {
+    return busy("tenant_busy", "requests with this key are running", n_of_tenant,
+                tenant_requests_max_);
+  }
+  ++counts_->n_all;
+  ++counts_->n_of_tenant[tenant];
+  return Ticket(counts_, tenant);
+}
+
+int Admission::n_admitted() const {
+  MutexLock lock(counts_->mutex);
+  return counts_->n_all;
 }
 
 Result<void> check_request(const Request& request, const Limits& limits) {

@@ -2,19 +2,28 @@
 // Above them a request is refused with the value and the limit, before any work is done for it.
 #pragma once
 
-#include <atomic>
+#include <map>
 #include <memory>
+#include <utility>
 
 #include "core/ids.h"
 #include "core/limits.h"
+#include "core/mutex.h"
 #include "core/request.h"
 #include "core/result.h"
 
 namespace tessera::admission {
 
-/// Counts admitted requests.
+/// Counts admitted requests, in all and of each tenant.
 /// @thread all methods are thread-safe
 class Admission {
+ private:
+  struct Counts {
+    Mutex mutex;
+    int n_all TSR_GUARDED_BY(mutex) = 0;
+    std::map<TenantId, int> n_of_tenant TSR_GUARDED_BY(mutex);  // without zeros
+  };
+
  public:
   /// The place of one admitted request; its destruction makes room for the next one. May outlive
   /// the Admission.
@@ -26,20 +35,24 @@ class Admission {
 
    private:
     friend class Admission;
-    explicit Ticket(std::shared_ptr<std::atomic<int>> count) : count_(std::move(count)) {}
-    std::shared_ptr<std::atomic<int>> count_;  // null once moved from
+    Ticket(std::shared_ptr<Counts> counts, TenantId tenant)
+        : counts_(std::move(counts)), tenant_(tenant) {}
+    std::shared_ptr<Counts> counts_;  // null once moved from
+    TenantId tenant_;
   };
 
   explicit Admission(const Limits& limits);
 
-  /// @errors  resource_exhausted (server_busy) with retry_after, at limits.requests_max
+  /// @errors  resource_exhausted with retry_after: server_busy at limits.requests_max, tenant_busy
+  ///          at limits.tenant_requests_max
   Result<Ticket> admit(TenantId tenant);
 
-  int n_admitted() const { return count_->load(std::memory_order_relaxed); }
+  int n_admitted() const;
 
  private:
   const int requests_max_;
-  std::shared_ptr<std::atomic<int>> count_;
+  const int tenant_requests_max_;
+  const std::shared_ptr<Counts> counts_;
 };
 
 /// Compares what a request asks for with the operator's limits. A request may lower a limit, never

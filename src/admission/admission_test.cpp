@@ -34,6 +34,24 @@ TEST(Admission, AdmitsUpToTheLimitAndSaysBothNumbersAbove) {
   EXPECT_EQ(third.error().message, "2 requests are running, the limit is 2; try again later");
 }
 
+TEST(Admission, AdmitsATenantUpToItsOwnLimitAndOthersBeyond) {
+  Limits limits;
+  limits.tenant_requests_max = 1;
+  Admission admission(limits);
+  std::optional<Admission::Ticket> first(admission.admit(TenantId{1}).value());
+
+  const auto second = admission.admit(TenantId{1});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kResourceExhausted);
+  EXPECT_EQ(second.error().reason, "tenant_busy");
+  EXPECT_EQ(second.error().message,
+            "1 requests with this key are running, the limit is 1; try again later");
+  EXPECT_TRUE(admission.admit(TenantId{2}));
+
+  first.reset();
+  EXPECT_TRUE(admission.admit(TenantId{1}));
+}
+
 TEST(Admission, ATicketsEndMakesRoom) {
   Limits limits;
   limits.requests_max = 1;

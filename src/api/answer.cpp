@@ -127,6 +127,7 @@ asio::awaitable<void> Session::close() {
 }
 
 std::shared_ptr<Wakeup> Session::begin_answer() {
+  too_long_ = false;
   wakeup_ = std::make_shared<Wakeup>(stream_.get_executor());
   (*reader_)->set_waker([wakeup = wakeup_] { wakeup->notify(); });
   asio::co_spawn(
@@ -162,14 +163,20 @@ asio::awaitable<void> Session::watch_client(std::shared_ptr<Wakeup> wakeup) {
   }
 }
 
-void Session::cancel_if_unwanted(const Wakeup& wakeup) {
+void Session::cancel_if_unwanted(const Wakeup& wakeup, std::size_t n_bytes) {
   if (wakeup.client_gone) lost_ = true;
-  if (lost_ || ending_) (*reader_)->cancel();
+  if (n_bytes > context_.options.limits.answer_bytes_max) too_long_ = true;
+  if (lost_ || ending_ || too_long_) (*reader_)->cancel();
 }
 
 Error Session::final_error(const Error& error) const {
-  if (!ending_ || error.code != ErrorCode::kCancelled) return error;
-  return shutting_down_error();
+  if (error.code != ErrorCode::kCancelled) return error;
+  if (too_long_) {
+    return make_error(ErrorCode::kTooLarge, "answer_too_large",
+                      "the answer has more than " +
+                          std::to_string(context_.options.limits.answer_bytes_max) + " bytes");
+  }
+  return ending_ ? shutting_down_error() : error;
 }
 
 void Session::account(Trace& trace, const std::optional<Error>& error) {
@@ -185,7 +192,7 @@ asio::awaitable<void> Session::answer_whole(Exchange& exchange, AnswerHead head,
   while (!(end = take_events(*reader_, answer))) {
     // A stop string may end every choice before the engine knows.
     if (answer.complete()) (*reader_)->cancel();
-    cancel_if_unwanted(*wakeup);
+    cancel_if_unwanted(*wakeup, answer.n_bytes());
     co_await wakeup->wait();
   }
   end_answer(*wakeup);
@@ -241,7 +248,7 @@ asio::awaitable<void> Session::answer_stream(Exchange& exchange, AnswerHead head
   while (!end) {
     end = take_events(*reader_, answer);
     if (answer.complete()) (*reader_)->cancel();
-    cancel_if_unwanted(*wakeup);
+    cancel_if_unwanted(*wakeup, answer.n_bytes());
     if (end && end->error && !answer.complete()) {
       error = final_error(*end->error);
       if (!began) break;

@@ -204,6 +204,20 @@ TEST_F(AnswerTest, DropsAClientThatStopsReading) {
   EXPECT_EQ(exchange(get("/healthz")).status, 200);
 }
 
+TEST_F(AnswerTest, CutsAnAnswerThatIsTooLong) {
+  options.limits.answer_bytes_max = 8;  // "ab ab ab " has nine
+  service.script.ends = false;          // the engine goes on until it is cancelled
+  start();
+
+  const Response whole = exchange(post(chat_body()));
+  EXPECT_EQ(whole.status, 413);
+  EXPECT_TRUE(whole.has(R"("code":"answer_too_large")")) << whole.body;
+  EXPECT_TRUE(whole.has("more than 8 bytes")) << whole.body;
+
+  const Response streamed = exchange(post(chat_body(kStream)));
+  EXPECT_EQ(count(streamed.body, R"("code":"answer_too_large")"), 1U) << streamed.body;
+}
+
 TEST_F(AnswerTest, CancelsWhenTheClientDisappearsInAStream) {
   start_endless_stream();
   Client client(port);

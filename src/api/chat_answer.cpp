@@ -155,6 +155,10 @@ void WholeAnswer::add(TokenDelta token) {
   const auto index = choice_index(token.choice, choices_.size());
   if (!index) return;
   Choice& choice = choices_[*index];
+  // A log probability is some 100 bytes of JSON, with its alternatives.
+  constexpr std::size_t kLogprobBytes = 100;
+  if (options_.logprobs) n_bytes_ += kLogprobBytes * (1 + token.top_logprobs.size());
+  n_bytes_ += token.piece.size();
   choice.content += choice.text.add(std::move(token), options_.logprobs);
 }
 
@@ -330,6 +334,7 @@ void StreamedAnswer::fail(const Error& error) {
 }
 
 std::string StreamedAnswer::take() {
+  n_taken_bytes_ += ready_.size();
   return std::exchange(ready_, {});
 }
 

@@ -68,6 +68,8 @@ class WholeAnswer {
 
   /// Nothing can be sent before the end.
   static constexpr std::size_t ready_bytes() { return 0; }
+  /// Of the texts so far.
+  std::size_t n_bytes() const { return n_bytes_; }
 
   /// The `chat.completion` object.
   /// @param trace  finished, when options.with_trace
@@ -81,6 +83,7 @@ class WholeAnswer {
   const AnswerHead head_;
   const AnswerOptions options_;
   std::vector<Choice> choices_;
+  std::size_t n_bytes_ = 0;
 };
 
 /// Turns events into server-sent events. What is ready is fetched by take(), so that a slow client
@@ -101,6 +104,8 @@ class StreamedAnswer {
   void fail(const Error& error);
 
   std::size_t ready_bytes() const { return ready_.size(); }
+  /// Of all events so far, taken or not.
+  std::size_t n_bytes() const { return n_taken_bytes_ + ready_.size(); }
   /// Bytes to send, "data: …\n\n" as often as needed; may be empty.
   std::string take();
 
@@ -114,6 +119,7 @@ class StreamedAnswer {
   std::vector<ChoiceText> choices_;
   std::vector<bool> began_;  // the event with the role was sent
   std::string ready_;
+  std::size_t n_taken_bytes_ = 0;
 };
 
 }  // namespace tessera::api

@@ -123,6 +123,7 @@ class MessageReader {
       const auto end = std::from_chars(rest.data(), rest.data() + rest.size(), index);
       if (end.ec == std::errc() && index < body_.media.size() && body_.media[index].fd) {
         request_.media.push_back(std::move(body_.media[index]));
+        request_.media.back().field = field.path();
         return request_.media.size() - 1;
       }
     }
@@ -200,6 +201,26 @@ Result<void> read_output_size(const Field& body, Request& request) {
   if (const std::optional<Field> field = body.find("n")) {
     TSR_ASSIGN_OR_RETURN(const std::int64_t value, field->integer(1));
     request.n_choices = static_cast<int>(std::min(value, kIntMax));
+  }
+  return {};
+}
+
+/// {"tessera": {"limits": {"images_max": 2}}}
+Result<void> read_limit_wishes(const Field& body, std::vector<LimitWish>& wishes) {
+  const std::optional<Field> ours = body.find("tessera");
+  if (!ours) return {};
+  TSR_RETURN_IF_ERROR(ours->expect_object());
+  const std::optional<Field> limits = ours->find("limits");
+  if (!limits) return {};
+  TSR_RETURN_IF_ERROR(limits->expect_object());
+  if (limits->size() > kLimitWishesMax) {
+    return limits->wrong_value("at most " + std::to_string(kLimitWishesMax) + " limits");
+  }
+  for (const auto& member : limits->json().items()) {
+    // A name that is none of ours is not repeated in an error; admission refuses it.
+    const Field value(member.value(), "tessera.limits");
+    TSR_ASSIGN_OR_RETURN(const std::int64_t number, value.integer(0));
+    wishes.push_back({member.key(), number});
   }
   return {};
 }
@@ -329,6 +350,7 @@ Result<ChatCall> parse_chat_request(ReadBody body, std::string_view model_name) 
   TSR_RETURN_IF_ERROR(read_stop(root, request.stop));
   TSR_RETURN_IF_ERROR(read_output_size(root, request));
   TSR_RETURN_IF_ERROR(read_logprobs(root, request));
+  TSR_RETURN_IF_ERROR(read_limit_wishes(root, request.limit_wishes));
   TSR_RETURN_IF_ERROR(read_stream(root, call));
   TSR_RETURN_IF_ERROR(read_format(root, body.media_mark, request.response_format));
   TSR_ASSIGN_OR_RETURN(const Field messages, root.require("messages"));

@@ -61,6 +61,28 @@ TEST(ChatRequest, ReadsEveryField) {
   EXPECT_EQ(request.n_top_logprobs, 20);
 }
 
+TEST(ChatRequest, ReadsTheLimitsThatARequestWantsLower) {
+  const auto call = parse_with(R"("tessera":{"limits":{"images_max":2,"visual_tokens_max":0}})");
+
+  ASSERT_TRUE(call) << call.error().message;
+  ASSERT_EQ(call->request.limit_wishes.size(), 2U);
+  EXPECT_EQ(call->request.limit_wishes[0].name, "images_max");
+  EXPECT_EQ(call->request.limit_wishes[0].value, 2);
+  EXPECT_TRUE(parse_with(R"("tessera":{})"));
+}
+
+TEST(ChatRequest, RefusesLimitsOfWrongTypesWithoutRepeatingTheirNames) {
+  for (const char* limits : {"3", R"({"secret":"2"})", R"({"secret":-1})", R"({"secret":1.5})"}) {
+    const auto call = parse_with(R"("tessera":{"limits":)" + std::string(limits) + "}");
+    ASSERT_FALSE(call) << limits;
+    EXPECT_EQ(call.error().param, "tessera.limits") << limits;
+    EXPECT_EQ(call.error().message.find("secret"), std::string::npos) << limits;
+  }
+  std::string many = R"("tessera":{"limits":{"a":1)";
+  for (std::size_t i = 0; i < kLimitWishesMax; ++i) many += ",\"a" + std::to_string(i) + "\":1";
+  EXPECT_FALSE(parse_with(many + "}}"));
+}
+
 TEST(ChatRequest, ReadsTurnsAndKeepsImagesInTheOrderOfTheirParts) {
   const auto call =
       parse(R"({"metadata":{"url":"data:;base64,QUFB"},"messages":[)"

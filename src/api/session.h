@@ -83,7 +83,8 @@ class Session : public std::enable_shared_from_this<Session> {
   Awaitable<void> watch_client(std::shared_ptr<Wakeup> wakeup);
   std::shared_ptr<Wakeup> begin_answer();
   void end_answer(Wakeup& wakeup);
-  void cancel_if_unwanted(const Wakeup& wakeup);
+  /// @param n_bytes  of the answer so far
+  void cancel_if_unwanted(const Wakeup& wakeup, std::size_t n_bytes);
   static Error client_gone();
   Error final_error(const Error& error) const;
   void account(Trace& trace, const std::optional<Error>& error);
@@ -98,6 +99,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool unread_body_ = false;  // the client may still be sending
   bool idle_ = false;         // waits for the first byte of a request
   bool ending_ = false;       // end_now() was called
+  bool too_long_ = false;     // the answer passed limits.answer_bytes_max
 
   std::optional<StreamReader> reader_;  // of the request that runs
   std::shared_ptr<Wakeup> wakeup_;      // of the answer that is waited for

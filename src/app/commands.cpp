@@ -135,6 +135,7 @@ ExitCode run(const cli::ServeOptions& options, SignalWatcher& signals,
   auto session = open_session(options.settings);
   if (!session) return cli::print_startup_error(session.error(), false, terminal);
   set_log_level((*session)->settings.values.log_level);
+  set_log_format((*session)->settings.values.log_format);
   return serve(**session, signals, terminal);
 }
 

@@ -4,9 +4,11 @@
 #include <vector>
 
 #include "app/commands.h"
+#include "app/crash_handler.h"
 
 int main(int argc, char** argv) {
   using namespace tessera;
+  app::install_crash_handler();
   app::SignalWatcher signals;
   const cli::Terminal terminal{std::cout, std::cerr};
   const std::vector<std::string> arguments(argv + 1, argv + argc);

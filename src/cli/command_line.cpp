@@ -65,6 +65,7 @@ std::string type_name_of(const SettingDefinition& setting) {
   if (std::holds_alternative<std::size_t*>(field)) return "SIZE";
   if (std::holds_alternative<std::chrono::milliseconds*>(field)) return "TIME";
   if (std::holds_alternative<LogLevel*>(field)) return "LEVEL";
+  if (std::holds_alternative<LogFormat*>(field)) return "FORMAT";
   if (!std::holds_alternative<std::string*>(field)) return "N";
   for (const std::string_view path : {"GGUF file", "file with", "program that"}) {
     if (setting.help.starts_with(path)) return "FILE";
@@ -274,6 +275,7 @@ ExitCode exit_code_of(const Error& error) {
     case ErrorCode::kInvalidArgument:
     case ErrorCode::kNotFound:
     case ErrorCode::kUnsupportedMedia:
+    case ErrorCode::kUnprocessableMedia:
     case ErrorCode::kTooLarge:
       return ExitCode::kRefused;
     case ErrorCode::kCancelled:

@@ -41,6 +41,7 @@ std::string suggestion(std::string_view key) {
 std::optional<std::string> node_text(const toml::node& node, const SettingField& field) {
   const bool takes_number = !std::holds_alternative<std::string*>(field) &&
                             !std::holds_alternative<LogLevel*>(field) &&
+                            !std::holds_alternative<LogFormat*>(field) &&
                             !std::holds_alternative<std::chrono::milliseconds*>(field);
   const bool takes_string =
       !std::holds_alternative<int*>(field) && !std::holds_alternative<std::int64_t*>(field);

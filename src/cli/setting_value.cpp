@@ -86,13 +86,21 @@ std::string number_text(std::int64_t value, const SettingField& field) {
   return std::to_string(value);
 }
 
-Result<void> parse_log_level(std::string_view text, LogLevel& level) {
-  const auto name = std::ranges::find(kLogLevelNames, text);
-  if (name == kLogLevelNames.end()) {
-    return bad_value(quoted(text) + " is not one of error, warning, info, debug");
+/// @param names  of the values of an enum, in its order
+template <typename Enum>
+Result<void> parse_name(std::string_view text, std::span<const std::string_view> names,
+                        Enum& value) {
+  const auto name = std::ranges::find(names, text);
+  if (name != names.end()) {
+    value = static_cast<Enum>(name - names.begin());
+    return {};
   }
-  level = static_cast<LogLevel>(name - kLogLevelNames.begin());
-  return {};
+  std::string message = quoted(text) + " is not one of ";
+  for (const std::string_view known : names) {
+    if (known != names.front()) message += ", ";
+    message += known;
+  }
+  return bad_value(std::move(message));
 }
 
 }  // namespace
@@ -103,7 +111,12 @@ Result<void> parse_value(std::string_view text, const SettingField& field,
     **target = text;
     return {};
   }
-  if (auto* const* target = std::get_if<LogLevel*>(&field)) return parse_log_level(text, **target);
+  if (auto* const* target = std::get_if<LogLevel*>(&field)) {
+    return parse_name(text, kLogLevelNames, **target);
+  }
+  if (auto* const* target = std::get_if<LogFormat*>(&field)) {
+    return parse_name(text, kLogFormatNames, **target);
+  }
 
   const std::optional<std::int64_t> number = parse_number(text, field);
   if (!number) return bad_value(quoted(text) + " is not " + std::string(expected_form(field)));
@@ -132,6 +145,8 @@ std::string toml_value(const SettingField& field) {
           return toml_string(*value);
         } else if constexpr (std::is_same_v<Value, LogLevel>) {
           return quoted(kLogLevelNames.at(static_cast<std::size_t>(*value)));
+        } else if constexpr (std::is_same_v<Value, LogFormat>) {
+          return quoted(kLogFormatNames.at(static_cast<std::size_t>(*value)));
         } else if constexpr (std::is_same_v<Value, std::chrono::milliseconds>) {
           return quoted(with_unit(value->count(), kDurationUnits));
         } else if constexpr (std::is_same_v<Value, std::size_t>) {
@@ -146,6 +161,7 @@ std::string toml_value(const SettingField& field) {
 std::string_view expected_form(const SettingField& field) {
   if (std::holds_alternative<std::string*>(field)) return "a text";
   if (std::holds_alternative<LogLevel*>(field)) return "a log level";
+  if (std::holds_alternative<LogFormat*>(field)) return "a log format";
   if (std::holds_alternative<std::size_t*>(field)) return "a size like 20MiB, 16KiB or 512";
   if (std::holds_alternative<std::chrono::milliseconds*>(field)) {
     return "a duration with its unit, like 500ms, 30s or 5min";

@@ -19,7 +19,7 @@ using SettingField = std::variant<std::string*,                // any text
                                   std::int64_t*,               // whole number
                                   std::size_t*,                // bytes: 512, 16KiB, 20MiB, 1GiB
                                   std::chrono::milliseconds*,  // 500ms, 30s, 5min, 1h
-                                  LogLevel*>;
+                                  LogLevel*, LogFormat*>;
 
 /// Inclusive; in bytes for sizes and milliseconds for durations.
 struct SettingBounds {

@@ -21,6 +21,9 @@ namespace tessera::cli {
 inline constexpr std::array<std::string_view, 4> kLogLevelNames{"error", "warning", "info",
                                                                 "debug"};
 
+/// In the order of LogFormat.
+inline constexpr std::array<std::string_view, 2> kLogFormatNames{"text", "json"};
+
 struct Settings {
   // Model.
   std::string model_path;
@@ -45,6 +48,7 @@ struct Settings {
   int n_http_threads = 2;
   std::string api_key_file;  // empty = no key is asked for
   LogLevel log_level = LogLevel::kInfo;
+  LogFormat log_format = LogFormat::kText;
 
   Limits limits;
 };

@@ -12,6 +12,8 @@ std::string_view to_string(ErrorCode code) {
       return "not_found";
     case ErrorCode::kUnsupportedMedia:
       return "unsupported_media";
+    case ErrorCode::kUnprocessableMedia:
+      return "unprocessable_media";
     case ErrorCode::kTooLarge:
       return "too_large";
     case ErrorCode::kResourceExhausted:

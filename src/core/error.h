@@ -10,19 +10,20 @@ namespace tessera {
 
 /// Chosen by what the caller does next; mapped to HTTP in one table (api/error_response.h).
 enum class ErrorCode {
-  kInvalidArgument,    // fix the request
-  kUnauthenticated,    // present a valid key
-  kNotFound,           // ask for something that exists
-  kUnsupportedMedia,   // send another format
-  kTooLarge,           // send less
-  kResourceExhausted,  // retry later
-  kDeadlineExceeded,   // retry with more time, or ask for less
-  kCancelled,          // nobody waits any more
-  kUnavailable,        // retry: the server is starting, stopping or restarting a part
-  kInternal,           // report it
+  kInvalidArgument,     // fix the request
+  kUnauthenticated,     // present a valid key
+  kNotFound,            // ask for something that exists
+  kUnsupportedMedia,    // send another format
+  kUnprocessableMedia,  // send another file: this one stops the decoder
+  kTooLarge,            // send less
+  kResourceExhausted,   // retry later
+  kDeadlineExceeded,    // retry with more time, or ask for less
+  kCancelled,           // nobody waits any more
+  kUnavailable,         // retry: the server is starting, stopping or restarting a part
+  kInternal,            // report it
 };
 
-inline constexpr int kErrorCodeCount = 10;
+inline constexpr int kErrorCodeCount = 11;
 
 /// "invalid_argument", … ; stable.
 std::string_view to_string(ErrorCode code);

@@ -9,6 +9,7 @@
 
 #include "core/embedding.h"
 #include "core/ids.h"
+#include "core/limits.h"
 #include "core/prompt.h"
 #include "core/request.h"
 #include "core/token_event.h"
@@ -18,11 +19,12 @@ namespace tessera {
 /// @thread the holder's; the stop token may be triggered from anywhere
 class InFlight {
  public:
-  InFlight(RequestId id, TenantId tenant, Request request, Trace trace, TimePoint deadline,
-           std::stop_token stop, std::shared_ptr<EventSink> sink)
+  InFlight(RequestId id, TenantId tenant, Request request, const Limits& limits, Trace trace,
+           TimePoint deadline, std::stop_token stop, std::shared_ptr<EventSink> sink)
       : id(id),
         tenant(tenant),
         request(std::move(request)),
+        limits(limits),
         trace(std::move(trace)),
         deadline(deadline),
         stop(std::move(stop)),
@@ -45,6 +47,7 @@ class InFlight {
   const RequestId id;
   const TenantId tenant;
   Request request;
+  const Limits limits;  // the operator's, lowered where the request asks for less
   Trace trace;
   const TimePoint deadline;
   const std::stop_token stop;

@@ -8,9 +8,9 @@ namespace tessera {
 namespace {
 
 std::unique_ptr<InFlight> make(const std::shared_ptr<TokenStream>& stream, std::stop_token stop) {
-  return std::make_unique<InFlight>(RequestId{1}, TenantId{0}, Request{}, Trace(TimePoint{}),
-                                    TimePoint{} + std::chrono::seconds(10), std::move(stop),
-                                    stream);
+  return std::make_unique<InFlight>(RequestId{1}, TenantId{0}, Request{}, Limits{},
+                                    Trace(TimePoint{}), TimePoint{} + std::chrono::seconds(10),
+                                    std::move(stop), stream);
 }
 
 TEST(InFlight, EndSendsTheTerminalEventWithTheTrace) {

@@ -16,6 +16,8 @@ struct Limits {
   std::size_t image_bytes_max = 20 * kMiB;   // a 40 MP JPEG at high quality
   std::size_t text_bytes_max = 4 * kMiB;     // JSON without its media: far above any context length
   std::size_t header_bytes_max = kMiB / 64;  // one long bearer token and a proxy's additions
+  // four choices of the longest tokens with log probabilities stay far below
+  std::size_t answer_bytes_max = 64 * kMiB;
 
   // --- images ---
   int images_max = 16;                            // per request
@@ -29,14 +31,21 @@ struct Limits {
   int output_tokens_default = 1024;  // when the request does not say
   int choices_max = 4;               // `n`
   int visual_tokens_max = 16'384;    // per request
+  // an image may have all of a request's; lower it to forbid that
+  int image_visual_tokens_max = 16'384;
 
   // --- load ---
-  int requests_max = 128;      // admitted at once; the next one gets 429
-  int connections_max = 1024;  // open sockets
+  int requests_max = 128;  // admitted at once; the next one gets 429
+  // as many as the server takes; lower it so that no key can fill the server
+  int tenant_requests_max = 128;  // of one API key
+  int connections_max = 1024;     // open sockets
 
   // --- time ---
   std::chrono::milliseconds request_timeout{300'000};  // arrival → last token
 };
+
+/// Limits that one request may name to lower them; there are fewer.
+inline constexpr std::size_t kLimitWishesMax = 32;
 
 /// OpenAI allows four.
 inline constexpr std::size_t kStopStringsMax = 4;

@@ -1,85 +1,101 @@
 #include "core/log.h"
 
-#include <unistd.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
 
 #include <array>
 #include <atomic>
 #include <charconv>
-#include <chrono>
-#include <ctime>
+#include <cmath>
+#include <memory>
+#include <variant>
 
 namespace tessera {
 namespace {
 
-std::atomic<LogLevel> g_level{LogLevel::kInfo};
+constexpr const char* kTextPattern = "%Y-%m-%dT%H:%M:%S.%eZ %l %v";
+constexpr const char* kJsonPattern = R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v})";
 
-std::string_view level_name(LogLevel level) {
-  switch (level) {
-    case LogLevel::kError:
-      return "error";
-    case LogLevel::kWarning:
-      return "warning";
-    case LogLevel::kInfo:
-      return "info";
-    case LogLevel::kDebug:
-      return "debug";
-  }
-  return "error";
+std::atomic<LogFormat> g_format{LogFormat::kText};
+
+/// Never destroyed: threads may log until the process is gone.
+spdlog::logger& logger() {
+  static spdlog::logger* const instance = [] {
+    auto* const made =
+        new spdlog::logger("tessera", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    made->set_pattern(kTextPattern, spdlog::pattern_time_type::utc);
+    made->set_level(spdlog::level::info);
+    return made;
+  }();
+  return *instance;
 }
 
-/// "2026-01-31T12:34:56.789Z "
-std::string utc_now() {
-  using std::chrono::milliseconds;
-  const auto now = std::chrono::system_clock::now();
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
-  const auto in_second = std::chrono::duration_cast<milliseconds>(now.time_since_epoch()) % 1000;
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  std::array<char, 32> text{};
-  const std::size_t n = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
-  const std::string fraction = std::to_string(1000 + in_second.count()).substr(1);
-  return std::string(text.data(), n) + '.' + fraction + "Z ";
+spdlog::level::level_enum native(LogLevel level) {
+  switch (level) {
+    case LogLevel::kError:
+      return spdlog::level::err;
+    case LogLevel::kWarning:
+      return spdlog::level::warn;
+    case LogLevel::kInfo:
+      return spdlog::level::info;
+    case LogLevel::kDebug:
+      return spdlog::level::debug;
+  }
+  return spdlog::level::err;
+}
+
+std::string number_text(double value) {
+  if (!std::isfinite(value)) return "null";  // JSON has no other word for it
+  constexpr int kDigits = 6;
+  std::array<char, 64> digits{};
+  const auto end =
+      std::to_chars(digits.begin(), digits.end(), value, std::chars_format::general, kDigits);
+  return {digits.data(), end.ptr};
 }
 
 }  // namespace
 
-void LogField::append_to(std::string& line) const {
-  line += ' ';
+void LogField::append_to(std::string& line, LogFormat format) const {
+  const bool json = format == LogFormat::kJson;
+  line += json ? ",\"" : " ";
   line += key_.view();
-  line += '=';
+  line += json ? "\":" : "=";
   if (const auto* text = std::get_if<std::string_view>(&value_)) {
+    if (json) line += '"';
     line += *text;
-    return;
-  }
-  std::array<char, 64> digits{};
-  std::to_chars_result end{};
-  if (const auto* whole = std::get_if<std::int64_t>(&value_)) {
-    end = std::to_chars(digits.begin(), digits.end(), *whole);
+    if (json) line += '"';
+  } else if (const auto* whole = std::get_if<std::int64_t>(&value_)) {
+    line += std::to_string(*whole);
   } else {
-    constexpr int kDigits = 6;
-    end = std::to_chars(digits.begin(), digits.end(), std::get<double>(value_),
-                        std::chars_format::general, kDigits);
+    line += number_text(std::get<double>(value_));
   }
-  line.append(digits.data(), end.ptr);
 }
 
 void set_log_level(LogLevel level) {
-  g_level.store(level, std::memory_order_relaxed);
+  logger().set_level(native(level));
 }
 
-std::string log_line(LogLevel level, StaticText event, std::initializer_list<LogField> fields) {
-  std::string line(level_name(level));
-  line += ' ';
-  line += event.view();
-  for (const LogField& field : fields) field.append_to(line);
+void set_log_format(LogFormat format) {
+  g_format.store(format, std::memory_order_relaxed);
+  logger().set_pattern(format == LogFormat::kJson ? kJsonPattern : kTextPattern,
+                       spdlog::pattern_time_type::utc);
+}
+
+std::string log_line(LogFormat format, StaticText event, std::initializer_list<LogField> fields) {
+  std::string line;
+  if (format == LogFormat::kJson) {
+    line.append("\"event\":\"").append(event.view()).append("\"");
+  } else {
+    line += event.view();
+  }
+  for (const LogField& field : fields) field.append_to(line, format);
   return line;
 }
 
 void log(LogLevel level, StaticText event, std::initializer_list<LogField> fields) {
-  if (level > g_level.load(std::memory_order_relaxed)) return;
-  const std::string line = utc_now() + log_line(level, event, fields) + '\n';
-  // One write, so that lines of different threads do not mix. A lost log line is not worth more.
-  [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, line.data(), line.size());
+  if (!logger().should_log(native(level))) return;
+  const std::string line = log_line(g_format.load(std::memory_order_relaxed), event, fields);
+  logger().log(native(level), spdlog::string_view_t(line.data(), line.size()));
 }
 
 }  // namespace tessera

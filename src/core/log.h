@@ -4,7 +4,8 @@
 //
 //   log(LogLevel::kInfo, "http_request", {{"status", 200}, {"tenant", tenant}});
 //
-// writes one line to stderr. All functions are thread-safe.
+// writes one line to stderr, by spdlog: text for people or JSON for programs. All functions are
+// thread-safe.
 #pragma once
 
 #include <concepts>
@@ -21,10 +22,19 @@ namespace tessera {
 
 enum class LogLevel { kError, kWarning, kInfo, kDebug };
 
-/// A string literal.
+enum class LogFormat {
+  kText,  // 2026-01-31T12:34:56.789Z info http_request status=200 tenant=1
+  kJson,  // {"time":"2026-…Z","level":"info","event":"http_request","status":200,"tenant":1}
+};
+
+/// A string literal that needs no escapes in JSON; another one does not compile.
 class StaticText {
  public:
-  consteval StaticText(const char* text) : text_(text) {}  // NOLINT(google-explicit-constructor)
+  consteval StaticText(const char* text) : text_(text) {  // NOLINT(google-explicit-constructor)
+    for (const char c : text_) {
+      if (c < ' ' || c > '~' || c == '"' || c == '\\') throw "not a plain word";
+    }
+  }
   std::string_view view() const { return text_; }
 
  private:
@@ -42,8 +52,8 @@ class LogField {
   LogField(StaticText key, Id<Tag, Rep> id)
       : key_(key), value_(static_cast<std::int64_t>(id.value)) {}
 
-  /// Appends " key=value".
-  void append_to(std::string& line) const;
+  /// Appends ` key=value` or `,"key":value`.
+  void append_to(std::string& line, LogFormat format) const;
 
  private:
   StaticText key_;
@@ -53,9 +63,12 @@ class LogField {
 /// What is less urgent is dropped. kInfo at start.
 void set_log_level(LogLevel level);
 
+/// kText at start. Before the first line is written by another thread.
+void set_log_format(LogFormat format);
+
 void log(LogLevel level, StaticText event, std::initializer_list<LogField> fields = {});
 
-/// "level event key=value …", without the time.
-std::string log_line(LogLevel level, StaticText event, std::initializer_list<LogField> fields);
+/// Event and fields, without time and level.
+std::string log_line(LogFormat format, StaticText event, std::initializer_list<LogField> fields);
 
 }  // namespace tessera

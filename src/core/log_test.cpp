@@ -2,20 +2,40 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <type_traits>
 
 namespace tessera {
 namespace {
 
 TEST(Log, WritesTypedFieldsOnOneLine) {
-  EXPECT_EQ(log_line(LogLevel::kInfo, "http_request",
-                     {{"status", 200},
-                      {"seconds", 0.25},
-                      {"tenant", TenantId{7}},
-                      {"error", ErrorCode::kTooLarge},
-                      {"route", "chat"}}),
-            "info http_request status=200 seconds=0.25 tenant=7 error=too_large route=chat");
-  EXPECT_EQ(log_line(LogLevel::kWarning, "x", {}), "warning x");
+  const std::initializer_list<LogField> fields = {{"status", 200},
+                                                  {"seconds", 0.25},
+                                                  {"tenant", TenantId{7}},
+                                                  {"error", ErrorCode::kTooLarge},
+                                                  {"route", "chat"}};
+  EXPECT_EQ(log_line(LogFormat::kText, "http_request", fields),
+            "http_request status=200 seconds=0.25 tenant=7 error=too_large route=chat");
+  EXPECT_EQ(log_line(LogFormat::kJson, "http_request", fields),
+            R"("event":"http_request","status":200,"seconds":0.25,"tenant":7,)"
+            R"("error":"too_large","route":"chat")");
+  EXPECT_EQ(log_line(LogFormat::kText, "x", {}), "x");
+}
+
+TEST(Log, WritesANumberThatIsNoneAsNull) {
+  EXPECT_EQ(log_line(LogFormat::kJson, "x", {{"seconds", std::nan("")}}),
+            R"("event":"x","seconds":null)");
+}
+
+TEST(Log, WritesJsonWithTimeAndLevel) {
+  set_log_format(LogFormat::kJson);
+  testing::internal::CaptureStderr();
+  log(LogLevel::kError, "kept", {{"n", 1}});
+  const std::string written = testing::internal::GetCapturedStderr();
+  set_log_format(LogFormat::kText);
+  EXPECT_TRUE(written.starts_with("{\"time\":\"2")) << written;
+  EXPECT_TRUE(written.ends_with("Z\",\"level\":\"error\",\"event\":\"kept\",\"n\":1}\n"))
+      << written;
 }
 
 TEST(Log, CannotBeGivenStringsOfRunTime) {

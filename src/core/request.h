@@ -21,6 +21,7 @@ enum class ImageDetail { kAuto, kLow, kHigh };
 struct EncodedMedia {
   UniqueFd fd;
   std::size_t size_bytes = 0;
+  std::string field = {};  // where the request has it; for errors' `param`; may be empty
 };
 
 struct TextPart {
@@ -52,6 +53,12 @@ struct ResponseFormat {
   std::string json_schema;  // JSON text; only for kJsonSchema
 };
 
+/// One member of `tessera.limits`: a limit that the request wants lower than the operator's.
+struct LimitWish {
+  std::string name;
+  std::int64_t value = 0;
+};
+
 struct Request {
   std::string model;
   std::vector<Message> messages;
@@ -63,6 +70,7 @@ struct Request {
   int n_choices = 1;
   bool logprobs = false;
   int n_top_logprobs = 0;
+  std::vector<LimitWish> limit_wishes;  // ≤ kLimitWishesMax
 };
 
 }  // namespace tessera

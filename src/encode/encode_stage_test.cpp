@@ -27,7 +27,7 @@ class EncodeStageTest : public ::testing::Test {
 
   std::unique_ptr<InFlight> request(int n_images) {
     auto in_flight = std::make_unique<InFlight>(
-        RequestId{1}, TenantId{0}, Request{}, Trace(clock_.now()),
+        RequestId{1}, TenantId{0}, Request{}, Limits{}, Trace(clock_.now()),
         clock_.now() + std::chrono::hours(1), stop_.get_token(), stream_);
     Image image{{28, 28}, std::vector<std::uint8_t>(28 * 28 * 3, 7)};
     std::vector<runtime::PromptPart> parts;

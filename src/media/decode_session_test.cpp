@@ -278,7 +278,7 @@ TEST_P(MisbehavingWorker, FailsTheRequestAndLeavesNothingBehind) {
   const auto images = decode_all(options, media_);
 
   ASSERT_FALSE(images);
-  EXPECT_EQ(images.error().code, ErrorCode::kUnsupportedMedia);
+  EXPECT_EQ(images.error().code, ErrorCode::kUnprocessableMedia);
   EXPECT_EQ(images.error().reason, "media_decoder_failed");
   EXPECT_TRUE(images.error().message.starts_with("image ")) << images.error().message;
   EXPECT_EQ(count_open_fds(), n_open);

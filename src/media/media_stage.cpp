@@ -75,7 +75,7 @@ Result<void> MediaStage::serve(InFlight& request, const std::stop_token& stop) {
   request.trace.enter(Stage::kMediaDecode, clock_.now());
   TSR_ASSIGN_OR_RETURN(
       DecodeSession session,
-      DecodeSession::open(options_.decoder, limits_, request.request.media, either.token()));
+      DecodeSession::open(options_.decoder, request.limits, request.request.media, either.token()));
   TSR_ASSIGN_OR_RETURN(const std::vector<ProbedImage> probed, session.probe());
 
   request.trace.enter(Stage::kPlan, clock_.now());

@@ -41,7 +41,7 @@ class MediaStageTest : public ::testing::Test {
     Request request;
     for (const ImageSize size : sizes)
       request.media.push_back(to_media(encode_png(gradient(size))));
-    return std::make_unique<InFlight>(RequestId{1}, TenantId{0}, std::move(request),
+    return std::make_unique<InFlight>(RequestId{1}, TenantId{0}, std::move(request), Limits{},
                                       Trace(clock_.now()), clock_.now() + std::chrono::hours(1),
                                       stop_.get_token(), stream_);
   }

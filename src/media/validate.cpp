@@ -99,7 +99,7 @@ Error refusal(MediaError error, std::size_t index, ImageSize size, std::int32_t 
 }
 
 Error worker_failure(std::size_t index, std::string_view why) {
-  return make_error(ErrorCode::kUnsupportedMedia, "media_decoder_failed",
+  return make_error(ErrorCode::kUnprocessableMedia, "media_decoder_failed",
                     image_name(index) + std::string(why));
 }
 

@@ -48,7 +48,7 @@ Error refusal(wire::MediaError error, std::size_t index, ImageSize size, std::in
 Error worker_failure(std::size_t index, std::string_view why);
 
 /// @param index  of the item whose reply is due
-/// @errors       those of refusal(); unsupported_media `media_decoder_failed` when the reply
+/// @errors       those of refusal(); unprocessable_media `media_decoder_failed` when the reply
 ///               contradicts itself, the limits or the protocol
 Result<ProbedImage> validate_probe(const wire::ProbeReply& reply, std::size_t index,
                                    const wire::ImageLimits& limits);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "admission/lower_limits.h"
 #include "prompt/cost_estimate.h"
 #include "prompt/prompt_builder.h"
 
@@ -85,7 +86,13 @@ media::MediaHooks Pipeline::media_hooks() {
 
 Result<StreamReader> Pipeline::submit(Request request, TenantId tenant, Trace trace) {
   if (!ready()) return shutting_down_error();
-  TSR_RETURN_IF_ERROR(admission::check_request(request, options_.limits));
+  TSR_ASSIGN_OR_RETURN(const Limits limits,
+                       admission::lower_limits(options_.limits, request.limit_wishes));
+  TSR_RETURN_IF_ERROR(admission::check_request(request, limits));
+  if (limits.output_tokens_default < options_.limits.output_tokens_default) {
+    // Lowered below the engine's own default.
+    request.max_output_tokens = request.max_output_tokens.value_or(limits.output_tokens_default);
+  }
   if (!request.media.empty() && !info_.has_vision) {
     return make_error(ErrorCode::kInvalidArgument, "vision_not_supported",
                       "this model takes no images", "messages");
@@ -96,8 +103,8 @@ Result<StreamReader> Pipeline::submit(Request request, TenantId tenant, Trace tr
   auto stream = std::make_shared<TokenStream>(stop);
   const RequestId id{n_requests_.fetch_add(1, std::memory_order_relaxed) + 1};
   const TimePoint deadline = trace.arrival() + options_.limits.request_timeout;
-  auto in_flight = std::make_unique<InFlight>(id, tenant, std::move(request), std::move(trace),
-                                              deadline, stop.get_token(), stream);
+  auto in_flight = std::make_unique<InFlight>(id, tenant, std::move(request), limits,
+                                              std::move(trace), deadline, stop.get_token(), stream);
   in_flight->holds = std::make_shared<admission::Admission::Ticket>(std::move(ticket));
 
   if (in_flight->request.media.empty()) {
@@ -114,11 +121,12 @@ Result<StreamReader> Pipeline::submit(Request request, TenantId tenant, Trace tr
 }
 
 Result<PlanReport> Pipeline::plan(Request request, TenantId /*tenant*/) {
-  TSR_RETURN_IF_ERROR(admission::check_request(request, options_.limits));
+  TSR_ASSIGN_OR_RETURN(const Limits limits,
+                       admission::lower_limits(options_.limits, request.limit_wishes));
+  TSR_RETURN_IF_ERROR(admission::check_request(request, limits));
   TSR_ASSIGN_OR_RETURN(const std::vector<ImageSize> sizes,
-                       media::probe_sizes(options_.decoder, options_.limits, request.media, {}));
-  TSR_ASSIGN_OR_RETURN(const Prompt prompt,
-                       prompt::build_prompt(*model_, request, sizes, options_.limits));
+                       media::probe_sizes(options_.decoder, limits, request.media, {}));
+  TSR_ASSIGN_OR_RETURN(const Prompt prompt, prompt::build_prompt(*model_, request, sizes, limits));
   const prompt::CostEstimate cost = prompt::estimate_cost(info_, prompt);
   return PlanReport{prompt.images,     prompt.n_text_tokens, prompt.n_visual_tokens,
                     cost.encode_flops, cost.prefill_flops,   cost.kv_bytes};
@@ -130,7 +138,7 @@ void Pipeline::account(const Trace& trace, const std::optional<Error>& error) {
 
 Result<void> Pipeline::plan_prompt(InFlight& request, std::span<const ImageSize> sizes) const {
   TSR_ASSIGN_OR_RETURN(request.prompt,
-                       prompt::build_prompt(*model_, request.request, sizes, options_.limits));
+                       prompt::build_prompt(*model_, request.request, sizes, request.limits));
   TraceCounts& counts = request.trace.counts;
   counts.n_images = static_cast<int>(request.prompt.images.size());
   for (const ImagePlan& image : request.prompt.images) counts.n_tiles += image.n_tiles;

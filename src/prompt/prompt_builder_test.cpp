@@ -53,5 +53,16 @@ TEST(PromptBuilder, NamesTheVisualTokensAndTheirLimit) {
   EXPECT_EQ(refused.error().message, "the images need 10 visual tokens; the limit is 9");
 }
 
+TEST(PromptBuilder, NamesTheImageThatNeedsMoreThanOneMayHave) {
+  Limits limits;
+  limits.image_visual_tokens_max = 9;
+  const std::vector<ImageSize> sizes{{252, 28}, {280, 28}};
+
+  const auto refused = build_prompt(*model(), ask("what?", 2), sizes, limits);
+
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "image 2 needs 10 visual tokens; the limit is 9");
+}
+
 }  // namespace
 }  // namespace tessera::prompt

@@ -37,7 +37,8 @@ const std::vector<Library>& libraries() {
       {"CLI11", {"CLI/"}, {"src/cli/"}},
       {"toml++", {"toml++/", "toml.hpp"}, {"src/cli/"}},
       {"prometheus-cpp", {"prometheus/"}, {"src/metrics/"}},
-      {"OpenSSL", {"openssl/"}, {"src/admission/"}},
+      {"OpenSSL", {"openssl/"}, {"src/admission/", "src/media/quarantine"}},
+      {"spdlog", {"spdlog/"}, {"src/core/log"}},
   };
   return kLibraries;
 }

@@ -1,0 +1,106 @@
+#include "cli/limits_page.h"
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+#include <utility>
+
+#include "admission/lower_limits.h"
+#include "cli/setting_table.h"
+
+namespace tessera::cli {
+namespace {
+
+constexpr std::string_view kPrefix = "limits.";
+
+// In the order of the setting table.
+constexpr std::array kRefusals = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"limits.body_bytes_max", "body_too_large"},
+    {"limits.image_bytes_max", "image_too_large"},
+    {"limits.text_bytes_max", "text_too_large"},
+    {"limits.header_bytes_max", "header_too_large"},
+    {"limits.images_max", "too_many_images"},
+    {"limits.image_pixels_max", "image_too_large"},
+    {"limits.request_pixels_max", "request_pixels_too_large"},
+    {"limits.image_side_max", "image_side_too_large"},
+    {"limits.image_aspect_max", "image_aspect_too_large"},
+    {"limits.output_tokens_max", "invalid_value"},
+    {"limits.output_tokens_default", "–"},
+    {"limits.choices_max", "invalid_value"},
+    {"limits.visual_tokens_max", "visual_tokens_exceeded"},
+    {"limits.image_visual_tokens_max", "visual_tokens_exceeded"},
+    {"limits.answer_bytes_max", "answer_too_large"},
+    {"limits.requests_max", "server_busy"},
+    {"limits.tenant_requests_max", "tenant_busy"},
+    {"limits.connections_max", "–"},
+    {"limits.request_timeout", "deadline_exceeded"},
+});
+
+constexpr std::string_view kIntroduction = R"(# Limits
+
+Everything that comes from outside has a ceiling, and acts on it before memory or time is spent:
+bytes are counted while they arrive, pixels from the header of a file, visual tokens from its size.
+A refusal says what, the value and the limit; its `error.code` is in the third column
+([errors](errors.md)).
+
+The operator sets a limit by flag, environment variable or file, under the names of
+[configuration](configuration.md#limits). A request may lower the limits with a *yes*, and raise
+none:
+
+```json
+{"messages": [ … ], "tessera": {"limits": {"images_max": 2, "visual_tokens_max": 1024}}}
+```
+
+| limit | default | refused as | a request may lower it | what, and why this default |
+|---|---|---|---|---|
+)";
+
+constexpr std::string_view kFixed = R"(
+## Not settable
+
+| limit | value | why |
+|---|---|---|
+| JSON values of one body | 200000 | a parsed value takes some 50 bytes: 10 MB |
+| members of one JSON object | 512 | the parser looks keys up one by one |
+| stop strings | 4 of 256 bytes | as OpenAI; the emitter holds back as much of a stream |
+| top log probabilities | 20 | as OpenAI |
+| limits in `tessera.limits` | 32 | there are fewer |
+| JPEG scans | 32, and 1.3 G pixels over all scans | a crafted file of 300 KB otherwise takes 24 s; encoders write about ten |
+| files that are remembered for having stopped a decoder | 64 of one key, ten minutes each | the same file is refused without a decoder |
+| decoders that one key may stop | 5 in a minute | then its images are refused for five minutes |
+
+This page is printed from `src/cli/limits_page.cpp` and compared with it by a test;
+`TESSERA_UPDATE_DOCS=1` rewrites it.
+)";
+
+bool may_be_lowered(std::string_view key) {
+  const std::string_view name = key.substr(kPrefix.size());
+  return std::ranges::find(admission::lowerable_limits(), name, &admission::LowerableLimit::name) !=
+         admission::lowerable_limits().end();
+}
+
+}  // namespace
+
+std::string_view refusal_of(std::string_view key) {
+  const auto row = std::ranges::find(kRefusals, key, [](const auto& pair) { return pair.first; });
+  return row == kRefusals.end() ? std::string_view() : row->second;
+}
+
+std::string limits_markdown() {
+  std::ostringstream out;
+  out << kIntroduction;
+  for (const SettingDefinition& setting : setting_table()) {
+    if (setting.group != SettingGroup::kLimits) continue;
+    const std::string_view refusal = refusal_of(setting.key);
+    const std::string code = refusal == "–" ? "–" : "`" + std::string(refusal) + "`";
+    out << "| `" << setting.key.substr(kPrefix.size()) << "` | "
+        << default_text(setting, DefaultUnit::kYes) << " | " << code << " | "
+        << (may_be_lowered(setting.key) ? "yes" : "") << " | " << setting.help;
+    if (!setting.reason.empty()) out << ": " << setting.reason;
+    out << " |\n";
+  }
+  out << kFixed;
+  return out.str();
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,115 @@
+#include "media/quarantine.h"
+
+#include <gtest/gtest.h>
+
+#include "media/testing/encode_images.h"
+
+namespace tessera::media {
+namespace {
+
+using testing::ByteVector;
+using testing::to_media;
+using namespace std::chrono_literals;
+
+constexpr TenantId kAnna{1};
+constexpr TenantId kBen{2};
+
+class QuarantineTest : public ::testing::Test {
+ protected:
+  static EncodedMedia file(std::uint8_t which) { return to_media(ByteVector(100, which)); }
+
+  Result<void> check(TenantId tenant, std::uint8_t which) {
+    std::vector<EncodedMedia> files;
+    files.push_back(file(0xff));
+    files.push_back(file(which));
+    return quarantine_.check(tenant, files);
+  }
+
+  ManualClock clock_;
+  Quarantine quarantine_{clock_};
+};
+
+TEST_F(QuarantineTest, RefusesAFileThatStoppedADecoderAndSaysWhichOne) {
+  EXPECT_TRUE(check(kAnna, 1));
+  quarantine_.record_death(kAnna, file(1));
+  const auto refused = check(kAnna, 1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnprocessableMedia);
+  EXPECT_EQ(refused.error().reason, "media_decoder_failed");
+  EXPECT_EQ(refused.error().message,
+            "image 2: this file stopped the decoder before and is refused for 10 minutes");
+  EXPECT_TRUE(check(kAnna, 2));
+}
+
+TEST_F(QuarantineTest, KnowsAFileByEveryByte) {
+  quarantine_.record_death(kAnna, file(1));
+  ByteVector almost(100, 1);
+  almost.back() = 0;
+  std::vector<EncodedMedia> files;
+  files.push_back(to_media(almost));
+  EXPECT_TRUE(quarantine_.check(kAnna, files));
+}
+
+TEST_F(QuarantineTest, RefusesNothingOfOtherTenants) {
+  for (std::uint8_t i = 0; i < 10; ++i) quarantine_.record_death(kAnna, file(i));
+  EXPECT_FALSE(check(kAnna, 100));
+  EXPECT_TRUE(check(kBen, 1));
+}
+
+TEST_F(QuarantineTest, ForgetsAFileAfterItsTime) {
+  quarantine_.record_death(kAnna, file(1));
+  clock_.advance(kFileRefused - 1ms);
+  EXPECT_FALSE(check(kAnna, 1));
+  clock_.advance(1ms);
+  EXPECT_TRUE(check(kAnna, 1));
+}
+
+TEST_F(QuarantineTest, SuspendsATenantAtTheFifthDeathOfAMinute) {
+  for (std::uint8_t i = 1; i < kDeathsMax; ++i) quarantine_.record_death(kAnna, file(i));
+  EXPECT_TRUE(check(kAnna, 100));
+  EXPECT_EQ(quarantine_.n_suspended(), 0);
+  quarantine_.record_death(kAnna, file(99));
+  clock_.advance(10s);
+  const auto refused = check(kAnna, 100);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kResourceExhausted);
+  EXPECT_EQ(refused.error().reason, "media_suspended");
+  EXPECT_EQ(refused.error().retry_after, kTenantRefused - 10s);
+  EXPECT_EQ(quarantine_.n_suspended(), 1);
+}
+
+TEST_F(QuarantineTest, LiftsASuspensionAfterItsTime) {
+  for (std::uint8_t i = 0; i < kDeathsMax; ++i) quarantine_.record_death(kAnna, file(i));
+  clock_.advance(kTenantRefused);
+  EXPECT_TRUE(check(kAnna, 100));
+  EXPECT_EQ(quarantine_.n_suspended(), 0);
+}
+
+TEST_F(QuarantineTest, DoesNotSuspendForDeathsThatAreFarApart) {
+  for (std::uint8_t i = 0; i < 20; ++i) {
+    quarantine_.record_death(kAnna, file(i));
+    clock_.advance(std::chrono::seconds(kDeathWindow) / (kDeathsMax - 1));
+  }
+  EXPECT_TRUE(check(kAnna, 100));
+}
+
+TEST_F(QuarantineTest, RemembersABoundedNumberOfFilesAndForgetsTheOldest) {
+  for (std::size_t i = 0; i <= kRefusedFilesMax; ++i) {
+    quarantine_.record_death(kAnna, file(static_cast<std::uint8_t>(i)));
+  }
+  clock_.advance(kTenantRefused);  // shorter than kFileRefused
+  EXPECT_TRUE(check(kAnna, 0));
+  EXPECT_FALSE(check(kAnna, kRefusedFilesMax));
+}
+
+TEST_F(QuarantineTest, CountsAnUnreadableFileWithoutRememberingIt) {
+  for (std::size_t i = 0; i < kDeathsMax; ++i) quarantine_.record_death(kAnna, EncodedMedia{});
+  EXPECT_FALSE(check(kAnna, 100));
+  clock_.advance(kTenantRefused);
+  std::vector<EncodedMedia> files;
+  files.emplace_back();
+  EXPECT_TRUE(quarantine_.check(kAnna, files));
+}
+
+}  // namespace
+}  // namespace tessera::media
