@@ -1,9 +1,9 @@
-// What the four codecs share. Everything here reads untrusted bytes and runs in the worker only.
+// What the codecs share. Everything here reads untrusted bytes and runs in the worker only.
 //
 // A codec has two functions: read_<format>_header looks at structure only, allocates no raster and
-// finds size, orientation and scans; decode_<format> writes rows into a PixelWriter. Both return
-// errors as values; a codec library's longjmp never leaves the function that set its target and
-// never crosses a C++ object with a destructor.
+// finds size, orientation and scans; decode_<format> writes rows, in order, into a PixelWriter.
+// Both return errors as values; a codec library's longjmp never leaves the function that set its
+// target and never crosses a C++ object with a destructor.
 // @thread any; no shared state
 #pragma once
 

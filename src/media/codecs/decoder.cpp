@@ -52,15 +52,16 @@ ImageHeader probe_image(Bytes file, const wire::ImageLimits& limits) noexcept {
   }
 }
 
-MediaError decode_image(Bytes file, const wire::ImageLimits& limits, ImageSize expected,
+MediaError decode_image(Bytes file, const wire::ImageLimits& limits, ImageSize target,
                         std::span<std::uint8_t> out) noexcept {
   try {
     const ImageHeader header = probe(file, limits);
     if (header.error != MediaError::kNone) return header.error;
-    if (header.oriented() != expected || out.size() != rgb_bytes(expected)) {
-      return MediaError::kWorkerFailed;
-    }
-    PixelWriter writer(header.stored, header.orientation, out);
+    const ImageSize whole = header.oriented();
+    const bool fits = target.width >= 1 && target.width <= whole.width && target.height >= 1 &&
+                      target.height <= whole.height;
+    if (!fits || out.size() != rgb_bytes(target)) return MediaError::kWorkerFailed;
+    PixelWriter writer(header.stored, header.orientation, target, out);
     return codec_for(header.format).decode(file, writer);
   } catch (const std::bad_alloc&) {
     return MediaError::kOutOfMemory;

@@ -15,10 +15,11 @@ namespace tessera::media {
 /// @return error and, as far as known, format, stored size, orientation and scans
 ImageHeader probe_image(Bytes file, const wire::ImageLimits& limits) noexcept;
 
-/// Probes again and decodes: sniff → limits → 8 bit → sRGB → alpha over white → orientation.
-/// @param expected  the oriented size that the probe reported
-/// @param out       exactly expected.pixels() · 3 bytes: [height][width][3] u8 sRGB
-MediaError decode_image(Bytes file, const wire::ImageLimits& limits, ImageSize expected,
+/// Probes again and decodes: sniff → limits → 8 bit → sRGB → alpha over white → resample →
+/// orientation; the bytes are those of orientation → resample.
+/// @param target  1 ≤ each side ≤ that side of the oriented size that the probe reported
+/// @param out     exactly target.pixels() · 3 bytes: [height][width][3] u8 sRGB
+MediaError decode_image(Bytes file, const wire::ImageLimits& limits, ImageSize target,
                         std::span<std::uint8_t> out) noexcept;
 
 }  // namespace tessera::media

@@ -92,6 +92,29 @@ TEST(Decoder, RefusesAnOutputThatDoesNotFit) {
   EXPECT_EQ(decode_image(file, limits, {10, 20}, fitting), MediaError::kWorkerFailed);
 }
 
+TEST(Decoder, RefusesTargetsThatAreLargerThanTheImageOrEmpty) {
+  const auto file = testing::encode_png(gradient({20, 10}));
+  const auto limits = image_limits(Limits{});
+  ByteVector out(21 * 11 * 3);
+  for (const ImageSize target : {ImageSize{21, 10}, {20, 11}, {0, 10}, {20, -1}, {0, 0}}) {
+    const auto n = static_cast<std::size_t>(std::max<std::int64_t>(target.pixels(), 0)) * 3;
+    EXPECT_EQ(decode_image(file, limits, target, std::span(out).first(n)),
+              MediaError::kWorkerFailed);
+  }
+}
+
+TEST(Decoder, DecodesEveryFormatToEverySmallerSize) {
+  for (const auto& file : every_format()) {
+    const ImageSize whole = decode_for_test(file).size;
+    for (const int divisor : {2, 3, 7, 1000}) {
+      const ImageSize target{std::max(1, whole.width / divisor), std::max(1, whole.height - 1)};
+      EXPECT_EQ(decode_for_test(file, target).error, MediaError::kNone);
+      const ImageSize even{std::max(1, whole.width / divisor), std::max(1, whole.height / divisor)};
+      EXPECT_EQ(decode_for_test(file, even).error, MediaError::kNone);
+    }
+  }
+}
+
 TEST(Decoder, OneByOneIsAnImage) {
   const auto decoded = decode_for_test(testing::encode_png({{1, 1}, {1, 2, 3}}));
 

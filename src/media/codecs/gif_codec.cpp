@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <optional>
+#include <span>
 #include <vector>
 
 namespace tessera::media {
@@ -32,7 +32,6 @@ struct Sweep {
   int first;
   int step;
 };
-constexpr std::array<Sweep, 1> kInOrder{{{0, 1}}};
 constexpr std::array<Sweep, 4> kInterlaced{{{0, 8}, {4, 8}, {2, 4}, {1, 2}}};
 
 class Reader {
@@ -68,20 +67,24 @@ class Reader {
         gif_->Image.ColorMap != nullptr ? gif_->Image.ColorMap : gif_->SColorMap;
     if (colors == nullptr) return MediaError::kInvalid;
     const GifImageDesc& frame = gif_->Image;
+    if (frame.Interlace && !read_interlaced()) return MediaError::kInvalid;
     std::vector<GifPixelType> indices(static_cast<std::size_t>(frame.Width));
-    std::vector<std::uint8_t> row(static_cast<std::size_t>(gif_->SWidth) * 4);
+    const std::vector<std::uint8_t> empty_row(static_cast<std::size_t>(gif_->SWidth) * 4);
+    std::vector<std::uint8_t> row = empty_row;
     for (int y = 0; y < gif_->SHeight; ++y) {
-      if (y < frame.Top || y >= frame.Top + frame.Height) writer.write_row(y, row.data());
-    }
-
-    const auto sweeps =
-        frame.Interlace ? std::span<const Sweep>(kInterlaced) : std::span<const Sweep>(kInOrder);
-    for (const Sweep& sweep : sweeps) {
-      for (int y = sweep.first; y < frame.Height; y += sweep.step) {
-        if (DGifGetLine(gif_, indices.data(), frame.Width) != GIF_OK) return MediaError::kInvalid;
-        paint(indices, *colors, row.data() + std::ptrdiff_t{frame.Left} * 4);
-        writer.write_row(frame.Top + y, row.data());
+      const int frame_y = y - frame.Top;
+      if (frame_y < 0 || frame_y >= frame.Height) {
+        writer.write_row(empty_row.data());
+        continue;
       }
+      const GifPixelType* line = indices.data();
+      if (frame.Interlace) {
+        line = interlaced_line(frame_y);
+      } else if (DGifGetLine(gif_, indices.data(), frame.Width) != GIF_OK) {
+        return MediaError::kInvalid;
+      }
+      paint({line, indices.size()}, *colors, row.data() + std::ptrdiff_t{frame.Left} * 4);
+      writer.write_row(row.data());
     }
     return MediaError::kNone;
   }
@@ -93,6 +96,23 @@ class Reader {
     const GifImageDesc& frame = gif_->Image;
     return frame.Width > 0 && frame.Height > 0 && frame.Left >= 0 && frame.Top >= 0 &&
            frame.Width <= gif_->SWidth - frame.Left && frame.Height <= gif_->SHeight - frame.Top;
+  }
+
+  /// Rows that do not come in order have to be kept: one byte a pixel.
+  bool read_interlaced() {
+    const GifImageDesc& frame = gif_->Image;
+    interlaced_.resize(static_cast<std::size_t>(frame.Width) *
+                       static_cast<std::size_t>(frame.Height));
+    for (const Sweep& sweep : kInterlaced) {
+      for (int y = sweep.first; y < frame.Height; y += sweep.step) {
+        if (DGifGetLine(gif_, interlaced_line(y), frame.Width) != GIF_OK) return false;
+      }
+    }
+    return true;
+  }
+
+  GifPixelType* interlaced_line(int y) {
+    return interlaced_.data() + std::ptrdiff_t{y} * gif_->Image.Width;
   }
 
   /// Keeps the transparent index of a graphics control block, skips everything else.
@@ -113,7 +133,7 @@ class Reader {
   }
 
   /// An index without a colour is painted transparent.
-  void paint(const std::vector<GifPixelType>& indices, const ColorMapObject& colors,
+  void paint(std::span<const GifPixelType> indices, const ColorMapObject& colors,
              std::uint8_t* rgba) const {
     for (const GifPixelType index : indices) {
       if (index == transparent_ || index >= colors.ColorCount) {
@@ -131,6 +151,7 @@ class Reader {
 
   Source source_;
   GifFileType* gif_ = nullptr;
+  std::vector<GifPixelType> interlaced_;  // [frame height][frame width]
   int transparent_ = NO_TRANSPARENT_COLOR;
 };
 

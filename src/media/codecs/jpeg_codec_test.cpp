@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <utility>
 
 #include "media/codecs/test_decode.h"
 #include "media/testing/encode_images.h"
@@ -105,6 +107,35 @@ TEST(JpegCodec, FollowsAllEightOrientations) {
     const int green = decoded.rgb[1] > 128 ? 1 : 0;
     constexpr int kCorner[9] = {0, 0, 1, 3, 2, 0, 2, 3, 1};  // 1 = right, 2 = bottom
     EXPECT_EQ(red + 2 * green, kCorner[value]) << "orientation " << value;
+  }
+}
+
+/// Largest and mean difference from the whole picture, decoded and then resampled.
+std::pair<int, double> scaled_difference(const ByteVector& file, ImageSize target) {
+  const auto whole = decode_for_test(file);
+  const auto scaled = decode_for_test(file, target);
+  std::vector<std::uint8_t> expected(rgb_bytes(target));
+  PixelWriter writer(whole.size, Orientation::kUpright, target, expected);
+  writer.begin({ColorModel::kRgb, false}, {});
+  for (std::ptrdiff_t y = 0; y < whole.size.height; ++y) {
+    writer.write_row(whole.rgb.data() + y * whole.size.width * 3);
+  }
+  double sum = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) sum += std::abs(expected[i] - scaled.rgb[i]);
+  return {max_difference(expected, scaled.rgb), sum / static_cast<double>(expected.size())};
+}
+
+TEST(JpegCodec, AScaledDecodeShowsTheSamePictureInTheSamePlace) {
+  // Odd sides: the last scaled pixel is cut, and a shift by half of one would show on the ramp.
+  for (const bool progressive : {false, true}) {
+    JpegOptions options;
+    options.progressive = progressive;
+    const auto file = encode_jpeg(gradient({203, 149}), options);
+    for (const ImageSize target : {ImageSize{101, 74}, {67, 49}, {40, 31}, {25, 18}, {101, 149}}) {
+      const auto [largest, mean] = scaled_difference(file, target);
+      EXPECT_LE(largest, 6) << target.width << "×" << target.height;
+      EXPECT_LE(mean, 1.0) << target.width << "×" << target.height;
+    }
   }
 }
 

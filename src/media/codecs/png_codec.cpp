@@ -96,7 +96,7 @@ class Reader {
       for (int y = 0; y < height; ++y) {
         std::uint8_t* row = rows + static_cast<std::size_t>(y) * stride;
         png_read_row(png_, row, nullptr);
-        if (pass + 1 == n_passes_) writer.write_row(y, row);
+        if (pass + 1 == n_passes_) writer.write_row(row);
       }
     }
     png_read_end(png_, nullptr);  // a missing IEND is a truncated file

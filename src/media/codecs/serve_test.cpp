@@ -128,7 +128,7 @@ TEST_F(Serve, RefusesPlansThatDoNotFit) {
   EXPECT_EQ(error_for(0, 6, 4, true), wire::MediaError::kWorkerFailed) << "output too small";
   EXPECT_EQ(error_for(0, 6, 4, false), wire::MediaError::kWorkerFailed) << "no output";
   EXPECT_EQ(error_for(1, 6, 4, true), wire::MediaError::kWorkerFailed) << "no such item";
-  EXPECT_EQ(error_for(0, 3, 2, true), wire::MediaError::kWorkerFailed) << "not the probed size";
+  EXPECT_EQ(error_for(0, 7, 2, true), wire::MediaError::kWorkerFailed) << "wider than the image";
   EXPECT_EQ(error_for(0, -1, 4, true), wire::MediaError::kWorkerFailed) << "no size";
   EXPECT_EQ(finish(), 0);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <vector>
 
 #include "core/limits.h"
@@ -18,11 +19,12 @@ struct Decoded {
   std::vector<std::uint8_t> rgb;
 };
 
-inline Decoded decode_for_test(Bytes file) {
+/// @param target  none = the whole size
+inline Decoded decode_for_test(Bytes file, std::optional<ImageSize> target = {}) {
   const auto limits = image_limits(Limits{});
   const ImageHeader header = probe_image(file, limits);
   if (header.error != MediaError::kNone) return {header.error, header.oriented(), {}};
-  Decoded decoded{MediaError::kNone, header.oriented(), {}};
+  Decoded decoded{MediaError::kNone, target.value_or(header.oriented()), {}};
   decoded.rgb.resize(rgb_bytes(decoded.size));
   decoded.error = decode_image(file, limits, decoded.size, decoded.rgb);
   return decoded;

@@ -97,20 +97,24 @@ MediaError decode_webp(Bytes file, PixelWriter& writer) {
 
   writer.begin({ColorModel::kRgb, has_alpha}, container.metadata("ICCP", kIccBytesMax));
   const std::size_t n_row_bytes = static_cast<std::size_t>(frame.width) * (has_alpha ? 4 : 3);
-  // What a frame leaves uncovered is transparent. A frame that fills the canvas writes every byte.
-  std::vector<std::uint8_t> row(static_cast<std::size_t>(canvas.width) * 4);
-  if (!fills_canvas) {
-    for (int y = 0; y < canvas.height; ++y) writer.write_row(y, row.data());
-  }
+  // What a frame leaves uncovered is transparent.
+  const std::vector<std::uint8_t> empty_row(
+      fills_canvas ? 0 : static_cast<std::size_t>(canvas.width) * 4);
+  std::vector<std::uint8_t> row = empty_row;
   const std::size_t indent = static_cast<std::size_t>(frame.x_offset) * 4;
-  for (int y = 0; y < frame.height; ++y) {
-    const std::uint8_t* source = pixels.data() + static_cast<std::size_t>(y) * n_row_bytes;
+  for (int y = 0; y < canvas.height; ++y) {
+    const int frame_y = y - frame.y_offset;
+    if (frame_y < 0 || frame_y >= frame.height) {
+      writer.write_row(empty_row.data());
+      continue;
+    }
+    const std::uint8_t* source = pixels.data() + static_cast<std::size_t>(frame_y) * n_row_bytes;
     if (fills_canvas) {
-      writer.write_row(y, source);
+      writer.write_row(source);
       continue;
     }
     std::copy_n(source, n_row_bytes, row.data() + indent);
-    writer.write_row(frame.y_offset + y, row.data());
+    writer.write_row(row.data());
   }
   return MediaError::kNone;
 }
