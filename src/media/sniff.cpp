@@ -36,7 +36,7 @@ constexpr std::array kSignatures{
     Signature{0, "\x1A\x45\xDF\xA3"sv, FileKind::kVideo},  // Matroska, WebM
 };
 
-// Major brands of ISO base media files; any other brand is taken for a video.
+// Brands of ISO base media files; a file with none of them first is taken for a video.
 struct Brand {
   std::string_view name;
   FileKind kind;
@@ -46,8 +46,10 @@ constexpr std::array kBrands{
     Brand{"heic"sv, FileKind::kHeic}, Brand{"heix"sv, FileKind::kHeic},
     Brand{"heim"sv, FileKind::kHeic}, Brand{"heis"sv, FileKind::kHeic},
     Brand{"hevc"sv, FileKind::kHeic}, Brand{"hevx"sv, FileKind::kHeic},
-    Brand{"mif1"sv, FileKind::kHeic}, Brand{"msf1"sv, FileKind::kHeic},
 };
+
+// Brands of any HEIF file. Which codec it uses stands among the compatible brands.
+constexpr std::array kOpenBrands{"mif1"sv, "miaf"sv, "msf1"sv};
 
 std::string lower_without_space(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF"sv)) text.remove_prefix(3);  // byte order mark
@@ -68,6 +70,22 @@ FileKind sniff_markup(std::string_view head) {
   return FileKind::kUnknown;
 }
 
+/// @param head  ≥ 12 bytes
+FileKind sniff_brands(std::string_view head) {
+  const auto kind_of = [](std::string_view name) {
+    const auto* brand = std::ranges::find(kBrands, name, &Brand::name);
+    return brand != kBrands.end() ? brand->kind : FileKind::kVideo;
+  };
+  const std::string_view major = head.substr(8, 4);
+  if (std::ranges::find(kOpenBrands, major) == kOpenBrands.end()) return kind_of(major);
+  constexpr std::size_t kFirstCompatible = 16;  // behind the minor version
+  for (std::size_t at = kFirstCompatible; at + 4 <= head.size(); at += 4) {
+    const FileKind kind = kind_of(head.substr(at, 4));
+    if (kind != FileKind::kVideo) return kind;
+  }
+  return FileKind::kHeic;
+}
+
 FileKind sniff_container(std::string_view head) {
   if (head.starts_with("RIFF"sv)) {
     if (head.substr(std::min<std::size_t>(8, head.size())).starts_with("WEBP"sv)) {
@@ -77,11 +95,8 @@ FileKind sniff_container(std::string_view head) {
                ? FileKind::kVideo
                : FileKind::kUnknown;
   }
-  if (head.size() < 12 || head.substr(4, 4) != "ftyp"sv) return FileKind::kUnknown;
-  for (const Brand& brand : kBrands) {
-    if (head.substr(8, 4) == brand.name) return brand.kind;
-  }
-  return FileKind::kVideo;
+  if (head.size() >= 12 && head.substr(4, 4) == "ftyp"sv) return sniff_brands(head);
+  return FileKind::kUnknown;
 }
 
 }  // namespace
@@ -110,6 +125,7 @@ std::optional<MediaFormat> decodable(FileKind kind) {
     case FileKind::kGif:
       return MediaFormat::kGif;
     case FileKind::kAvif:
+      return MediaFormat::kAvif;
     case FileKind::kBmp:
     case FileKind::kHeic:
     case FileKind::kHtml:
@@ -141,7 +157,7 @@ std::string_view describe(FileKind kind) {
     case FileKind::kBmp:
       return "BMP";
     case FileKind::kHeic:
-      return "HEIC";
+      return "HEIC (an option that is not built into this server)";
     case FileKind::kHtml:
       return "an HTML page";
     case FileKind::kIcon:

@@ -11,7 +11,10 @@
 namespace tessera::media {
 
 /// What the worker decodes. The numbers cross the process border (wire.h).
-enum class MediaFormat : std::uint32_t { kJpeg = 1, kPng = 2, kWebp = 3, kGif = 4 };
+enum class MediaFormat : std::uint32_t { kJpeg = 1, kPng = 2, kWebp = 3, kGif = 4, kAvif = 5 };
+
+/// For messages.
+inline constexpr std::string_view kSupportedFormats = "JPEG, PNG, WebP, GIF, AVIF";
 
 /// What is told apart, so that a refusal can name it.
 enum class FileKind {

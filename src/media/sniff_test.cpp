@@ -13,12 +13,36 @@ FileKind kind_of(std::string_view text) {
   return sniff_format(std::as_bytes(std::span(text)));
 }
 
-TEST(Sniff, KnowsTheFourDecodableFormats) {
+TEST(Sniff, KnowsTheDecodableFormats) {
   EXPECT_EQ(kind_of("\xFF\xD8\xFF\xE0"sv), FileKind::kJpeg);
   EXPECT_EQ(kind_of("\x89PNG\r\n\x1A\n\0\0\0\x0D"sv), FileKind::kPng);
   EXPECT_EQ(kind_of("RIFF\x10\0\0\0WEBPVP8L"sv), FileKind::kWebp);
   EXPECT_EQ(kind_of("GIF87a"sv), FileKind::kGif);
   EXPECT_EQ(kind_of("GIF89a"sv), FileKind::kGif);
+  EXPECT_EQ(kind_of("\0\0\0\x18"
+                    "ftypavif\0\0\0\0"sv),
+            FileKind::kAvif);
+}
+
+TEST(Sniff, FindsTheCodecOfAnyHeifFileAmongItsCompatibleBrands) {
+  EXPECT_EQ(kind_of("\0\0\0\x20"
+                    "ftypmif1\0\0\0\0mif1avifmiaf"sv),
+            FileKind::kAvif);
+  EXPECT_EQ(kind_of("\0\0\0\x20"
+                    "ftypmif1\0\0\0\0mif1heicmiaf"sv),
+            FileKind::kHeic);
+  EXPECT_EQ(kind_of("\0\0\0\x10"
+                    "ftypmif1\0\0\0\0"sv),
+            FileKind::kHeic);
+}
+
+TEST(Sniff, TheListOfSupportedFormatsNamesEachDecodableKind) {
+  for (int i = 0; i <= static_cast<int>(FileKind::kUnknown); ++i) {
+    const auto kind = static_cast<FileKind>(i);
+    EXPECT_EQ(kSupportedFormats.find(describe(kind)) != std::string_view::npos,
+              decodable(kind).has_value())
+        << describe(kind);
+  }
 }
 
 TEST(Sniff, TellsApartWhatItRefuses) {
@@ -29,9 +53,6 @@ TEST(Sniff, TellsApartWhatItRefuses) {
   EXPECT_EQ(kind_of("\0\0\0\x18"
                     "ftypheic\0\0\0\0"sv),
             FileKind::kHeic);
-  EXPECT_EQ(kind_of("\0\0\0\x18"
-                    "ftypavif\0\0\0\0"sv),
-            FileKind::kAvif);
   EXPECT_EQ(kind_of("\0\0\0\x18"
                     "ftypisom\0\0\0\0"sv),
             FileKind::kVideo);
@@ -60,7 +81,7 @@ TEST(Sniff, ReadsNoFurtherThanItsLimit) {
   EXPECT_EQ(kind_of(far), FileKind::kUnknown);
 }
 
-TEST(Sniff, EveryKindHasANameAndFourAreDecodable) {
+TEST(Sniff, EveryKindHasANameAndFiveAreDecodable) {
   int n_decodable = 0;
   for (int i = 0; i <= static_cast<int>(FileKind::kUnknown); ++i) {
     const auto kind = static_cast<FileKind>(i);
@@ -68,7 +89,7 @@ TEST(Sniff, EveryKindHasANameAndFourAreDecodable) {
     if (decodable(kind)) ++n_decodable;
   }
 
-  EXPECT_EQ(n_decodable, 4);
+  EXPECT_EQ(n_decodable, 5);
 }
 
 }  // namespace

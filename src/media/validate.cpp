@@ -27,6 +27,7 @@ bool is_known(MediaFormat format) {
     case MediaFormat::kPng:
     case MediaFormat::kWebp:
     case MediaFormat::kGif:
+    case MediaFormat::kAvif:
       return true;
   }
   return false;
@@ -65,8 +66,9 @@ Error refusal(MediaError error, std::size_t index, ImageSize size, std::int32_t 
     case MediaError::kNone:
       break;
     case MediaError::kUnsupportedFormat:
-      return make_error(ErrorCode::kUnsupportedMedia, "image_format_unsupported",
-                        image + "not a supported image; supported formats: JPEG, PNG, WebP, GIF");
+      return make_error(
+          ErrorCode::kUnsupportedMedia, "image_format_unsupported",
+          image + "not a supported image; supported formats: " + std::string(kSupportedFormats));
     case MediaError::kUnsupportedVariant:
       return make_error(ErrorCode::kUnsupportedMedia, "image_variant_unsupported",
                         image + "this variant of its format is not supported");

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "media/codecs/avif_codec.h"
 #include "media/codecs/gif_codec.h"
 #include "media/codecs/jpeg_codec.h"
 #include "media/codecs/pixel_writer.h"
@@ -27,6 +28,8 @@ Codec codec_for(MediaFormat format) {
       return {read_webp_header, decode_webp};
     case MediaFormat::kGif:
       return {read_gif_header, decode_gif};
+    case MediaFormat::kAvif:
+      return {read_avif_header, decode_avif};
   }
   return {};
 }

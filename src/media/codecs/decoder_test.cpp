@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "media/codecs/test_decode.h"
+#include "media/testing/encode_avif.h"
 #include "media/testing/encode_images.h"
 #include "media/testing/metadata.h"
 
@@ -47,6 +48,11 @@ std::vector<ByteVector> every_format() {
   testing::GifOptions interlaced_gif = gif;
   interlaced_gif.interlaced = true;
 
+  testing::AvifOptions subsampled_avif;
+  subsampled_avif.subsampled = true;
+  subsampled_avif.quarter_turns = 1;
+  subsampled_avif.icc = icc;
+
   return {testing::encode_jpeg(picture, jpeg),
           testing::encode_jpeg(picture, progressive),
           testing::encode_jpeg(rgba, cmyk),
@@ -56,7 +62,9 @@ std::vector<ByteVector> every_format() {
           testing::encode_webp(picture, lossy),
           testing::encode_webp_animation(rgba, {48, 40}, 4, 6),
           testing::encode_gif(indices, gif),
-          testing::encode_gif(indices, interlaced_gif)};
+          testing::encode_gif(indices, interlaced_gif),
+          testing::encode_avif(picture),
+          testing::encode_avif(picture, subsampled_avif)};
 }
 
 TEST(Decoder, DecodesEveryFormat) {

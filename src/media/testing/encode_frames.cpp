@@ -112,7 +112,8 @@ ByteVector encode_webp(const Raster& raster, const WebpOptions& options) {
   return riff(chunks);
 }
 
-ByteVector encode_webp_animation(const Raster& raster, ImageSize canvas, int left, int top) {
+ByteVector encode_webp_animation(const Raster& raster, ImageSize canvas, int left, int top,
+                                 int n_frames) {
   constexpr std::uint8_t kAnimationWithAlpha = 0x12;
   ByteVector frame;
   put_little(frame, static_cast<std::size_t>(left / 2), 3);
@@ -128,8 +129,7 @@ ByteVector encode_webp_animation(const Raster& raster, ImageSize canvas, int lef
   ByteVector chunks;
   put_riff_chunk(chunks, "VP8X", canvas_chunk(kAnimationWithAlpha, canvas));
   put_riff_chunk(chunks, "ANIM", ByteVector(6));
-  put_riff_chunk(chunks, "ANMF", frame);
-  put_riff_chunk(chunks, "ANMF", frame);
+  for (int i = 0; i < n_frames; ++i) put_riff_chunk(chunks, "ANMF", frame);
   return riff(chunks);
 }
 

@@ -52,7 +52,8 @@ struct WebpOptions {
 ByteVector encode_webp(const Raster& raster, const WebpOptions& options = {});
 
 /// An animation whose first frame is `raster` (RGBA) at an even offset of the canvas.
-ByteVector encode_webp_animation(const Raster& raster, ImageSize canvas, int left, int top);
+ByteVector encode_webp_animation(const Raster& raster, ImageSize canvas, int left, int top,
+                                 int n_frames = 2);
 
 struct GifOptions {
   ImageSize canvas;  // 0×0 = the frame's size

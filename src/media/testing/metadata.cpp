@@ -2,6 +2,7 @@
 
 #include <lcms2.h>
 
+#include <algorithm>
 #include <array>
 
 #include "core/check.h"
@@ -48,6 +49,8 @@ ByteVector save(cmsHPROFILE profile) {
   ByteVector bytes(n_bytes);
   TSR_CHECK(cmsSaveProfileToMem(profile, bytes.data(), &n_bytes) != 0);
   cmsCloseProfile(profile);
+  constexpr std::ptrdiff_t kDate = 24;  // of creation, 12 bytes: a file must be the same each time
+  std::fill_n(bytes.begin() + kDate, 12, std::uint8_t{0});
   return bytes;
 }
 
