@@ -25,7 +25,9 @@ std::size_t middle_bytes(const ResampleAxis& horizontal, Resampler::Order order)
 }  // namespace
 
 HorizontalPass::HorizontalPass(const ResampleAxis& axis)
-    : table_(axis), in_(row_bytes(axis.n_in) + kRowPadding), out_(row_bytes(axis.n_out)) {}
+    : table_(axis),
+      in_(row_bytes(axis.n_in) + kRowPadding),
+      out_(row_bytes(axis.n_out) + kRowPadding) {}
 
 const std::uint8_t* HorizontalPass::shrink(const std::uint8_t* rgb) {
   std::memcpy(in_.data(), rgb, in_.size() - kRowPadding);

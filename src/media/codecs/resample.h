@@ -33,7 +33,7 @@ class HorizontalPass {
 
  private:
   FilterTable table_;
-  std::vector<std::uint8_t> in_;  // with kRowPadding
+  std::vector<std::uint8_t> in_;  // both with kRowPadding
   std::vector<std::uint8_t> out_;
 };
 

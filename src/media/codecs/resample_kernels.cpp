@@ -10,6 +10,8 @@ namespace {
 #define TSR_KERNEL [[gnu::always_inline]] inline
 
 using Lanes = std::int32_t __attribute__((vector_size(32)));  // two pixels of four channels
+using HalfLanes = std::int32_t __attribute__((vector_size(16)));
+using Quad = std::uint8_t __attribute__((vector_size(4)));
 using Octet = std::uint8_t __attribute__((vector_size(8)));
 
 constexpr std::int32_t kHalf = std::int32_t{1} << (kWeightBits - 1);
@@ -35,11 +37,18 @@ TSR_KERNEL void shrink_row(const FilterTable& table, const std::uint8_t* in, std
       const std::int32_t b = weight[1];
       sums += __builtin_convertvector(pair, Lanes) * Lanes{a, a, a, a, b, b, b, b};
     }
-    std::int32_t sum[3] = {sums[0] + sums[4], sums[1] + sums[5], sums[2] + sums[6]};
+    HalfLanes sum = __builtin_shufflevector(sums, sums, 0, 1, 2, 3) +
+                    __builtin_shufflevector(sums, sums, 4, 5, 6, 7);
     if (span.weights.size() % 2 != 0) {
-      for (int k = 0; k < 3; ++k) sum[k] += *weight * pixel[k];
+      Quad bytes;
+      std::memcpy(&bytes, pixel, sizeof(bytes));
+      sum += __builtin_convertvector(bytes, HalfLanes) * *weight;
     }
-    for (int k = 0; k < 3; ++k) out[k] = round_sum(sum[k]);
+    sum >>= kWeightBits;
+    sum = __builtin_elementwise_max(sum, HalfLanes{});
+    sum = __builtin_elementwise_min(sum, HalfLanes{255, 255, 255, 255});
+    const Quad rounded = __builtin_convertvector(sum, Quad);
+    std::memcpy(out, &rounded, sizeof(rounded));  // its fourth byte is written over
   }
 }
 

@@ -16,7 +16,7 @@ inline constexpr std::size_t kRowPadding = 2;
 
 struct ResampleKernels {
   /// @param in   [n_in][3] u8 and kRowPadding more
-  /// @param out  [table.n_out()][3] u8
+  /// @param out  [table.n_out()][3] u8 and kRowPadding more
   void (*shrink_row)(const FilterTable& table, const std::uint8_t* in, std::uint8_t* out);
 
   /// sums[i] += weight · row[i]
