@@ -54,6 +54,20 @@ ByteVector save(cmsHPROFILE profile) {
   return bytes;
 }
 
+cmsToneCurve* srgb_curve() {
+  std::array<cmsFloat64Number, 5> parameters{2.4, 1.0 / 1.055, 0.055 / 1.055, 1.0 / 12.92, 0.04045};
+  return cmsBuildParametricToneCurve(nullptr, 4, parameters.data());
+}
+
+/// White is that of sRGB.
+ByteVector rgb_profile(const cmsCIExyYTRIPLE& primaries, cmsToneCurve* curve) {
+  const cmsCIExyY white{0.3127, 0.3290, 1.0};
+  cmsToneCurve* curves[] = {curve, curve, curve};
+  ByteVector bytes = save(cmsCreateRGBProfile(&white, &primaries, curves));
+  cmsFreeToneCurve(curve);
+  return bytes;
+}
+
 cmsInt32Number sample_black_only(const cmsUInt16Number in[], cmsUInt16Number out[],
                                  void* /*cargo*/) {
   out[0] = static_cast<cmsUInt16Number>(0xFFFF - in[3]);  // L*
@@ -88,14 +102,16 @@ ByteVector icc_srgb() {
 }
 
 ByteVector icc_with_red_and_green_swapped() {
-  const cmsCIExyY white{0.3127, 0.3290, 1.0};
-  const cmsCIExyYTRIPLE primaries{{0.30, 0.60, 1.0}, {0.64, 0.33, 1.0}, {0.15, 0.06, 1.0}};
-  std::array<cmsFloat64Number, 5> srgb_curve{2.4, 1.0 / 1.055, 0.055 / 1.055, 1.0 / 12.92, 0.04045};
-  cmsToneCurve* curve = cmsBuildParametricToneCurve(nullptr, 4, srgb_curve.data());
-  cmsToneCurve* curves[] = {curve, curve, curve};
-  ByteVector bytes = save(cmsCreateRGBProfile(&white, &primaries, curves));
-  cmsFreeToneCurve(curve);
-  return bytes;
+  return rgb_profile({{0.30, 0.60, 1.0}, {0.64, 0.33, 1.0}, {0.15, 0.06, 1.0}}, srgb_curve());
+}
+
+ByteVector icc_display_p3() {
+  return rgb_profile({{0.680, 0.320, 1.0}, {0.265, 0.690, 1.0}, {0.150, 0.060, 1.0}}, srgb_curve());
+}
+
+ByteVector icc_adobe_rgb() {
+  return rgb_profile({{0.64, 0.33, 1.0}, {0.21, 0.71, 1.0}, {0.15, 0.06, 1.0}},
+                     cmsBuildGamma(nullptr, 2.19921875));
 }
 
 ByteVector icc_linear_gray() {

@@ -17,6 +17,10 @@ ByteVector icc_srgb();
 /// sRGB with red and green exchanged: a pixel (r, g, b) means sRGB (g, r, b).
 ByteVector icc_with_red_and_green_swapped();
 
+/// Wider gamuts that cameras and phones embed.
+ByteVector icc_display_p3();
+ByteVector icc_adobe_rgb();
+
 /// Grey whose values are proportional to light.
 ByteVector icc_linear_gray();
 

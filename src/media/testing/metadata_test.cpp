@@ -6,8 +6,8 @@ namespace tessera::media::testing {
 namespace {
 
 TEST(Metadata, ProfilesCarryTheIccSignature) {
-  for (const ByteVector& profile :
-       {icc_srgb(), icc_with_red_and_green_swapped(), icc_linear_gray(), icc_black_only_cmyk()}) {
+  for (const ByteVector& profile : {icc_srgb(), icc_with_red_and_green_swapped(), icc_display_p3(),
+                                    icc_adobe_rgb(), icc_linear_gray(), icc_black_only_cmyk()}) {
     ASSERT_GT(profile.size(), 128U);
     EXPECT_EQ(std::string(profile.begin() + 36, profile.begin() + 40), "acsp");
   }
