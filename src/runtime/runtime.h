@@ -99,8 +99,8 @@ class Model {
   virtual Result<Prompt> tokenize(std::span<const PromptPart> parts,
                                   std::span<const ImageSize> sizes) const = 0;
 
-  /// Resizes, tiles and normalises one image. The tiles are those that tokenize() planned for the
-  /// same size, in the same order.
+  /// Resizes, tiles and normalises one image of the size that tokenize() planned to be decoded. The
+  /// tiles are the planned ones, in the same order.
   /// @errors  invalid_argument, internal
   virtual Result<std::vector<std::unique_ptr<PreparedTile>>> prepare(const Image& image) const = 0;
 

@@ -1,5 +1,6 @@
 // Refusals happen before memory is spent: the server's peak stays where it was, whatever is sent.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 
@@ -28,16 +29,12 @@ async function stream(server, head, nBytes) {
   const piece = Buffer.from(`${(64 * 1024).toString(16)}\r\n${'A'.repeat(64 * 1024)}\r\n`);
   const socket = await connect(server);
   const answer = readToEnd(socket);
+  const closed = once(socket, 'close');
   socket.write(head);
   const opening = `{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,`;
   socket.write(`${opening.length.toString(16)}\r\n${opening}\r\n`);
   for (let sent = 0; sent < nBytes && !socket.destroyed; sent += 64 * 1024) {
-    if (!socket.write(piece)) {
-      await new Promise((resolve) => {
-        socket.once('drain', resolve);
-        socket.once('close', resolve);
-      });
-    }
+    if (!socket.write(piece)) await Promise.race([once(socket, 'drain'), closed]);
   }
   return parseResponse(await answer);
 }

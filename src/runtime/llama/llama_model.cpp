@@ -45,6 +45,14 @@ ImageSize grid_size(const VisualSegment& segment, int token_side) {
   return {(x_max + 1) * token_side, (y_max + 1) * token_side};
 }
 
+/// A model whose one tile is the whole image, resized: it takes the same tile from an image that
+/// was resized before, because the planned size plans itself (llama_model_test.cpp).
+ImageSize decoded_size(const ImagePlan& plan, bool one_grid) {
+  const bool shrinks =
+      plan.planned.width <= plan.source.width && plan.planned.height <= plan.source.height;
+  return one_grid && plan.n_tiles == 1 && shrinks ? plan.planned : plan.source;
+}
+
 }  // namespace
 
 Result<SegmentsHandle> LlamaModel::run_mtmd(std::span<const Run> runs,
@@ -151,6 +159,7 @@ Result<Prompt> LlamaModel::to_prompt(const mtmd_input_chunks& native,
     }
     prompt.n_positions += mtmd_input_chunk_get_n_pos(item);
   }
+  for (ImagePlan& image : prompt.images) image.decoded = decoded_size(image, info_.uses_mrope);
   return prompt;
 }
 

@@ -158,6 +158,31 @@ TEST(LlamaModel, PlansTheTokensOfAPictureThatIsShrunk) {
   EXPECT_EQ(tiles->at(0)->n_tokens(), prompt->n_visual_tokens);
 }
 
+TEST(LlamaModel, WantsPixelsOfThePlannedSizeAndNeverLargerOnes) {
+  std::mt19937 random(20262);
+  std::vector<ImageSize> sizes{{4000, 3000}, {3000, 4000}, {6000, 30}, {28, 28}, {29, 57}, {1, 1}};
+  while (sizes.size() < 40) sizes.push_back(random_size(random));
+  int n_shrunk = 0;
+  for (const ImageSize size : sizes) {
+    SCOPED_TRACE(std::to_string(size.width) + "x" + std::to_string(size.height));
+    const auto prompt = tokenize(user_says("x", 1), {size});
+    ASSERT_TRUE(prompt) << prompt.error().message;
+    const ImagePlan& plan = prompt->images.at(0);
+    EXPECT_TRUE(plan.decoded == size || plan.decoded == plan.planned);
+    EXPECT_LE(plan.decoded.width, size.width);
+    EXPECT_LE(plan.decoded.height, size.height);
+    n_shrunk += plan.decoded == size ? 0 : 1;
+
+    // Resized before or by the library: the same tokens at the same places.
+    const auto again = tokenize(user_says("x", 1), {plan.decoded});
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(again->images.at(0).planned, plan.planned);
+    EXPECT_EQ(again->n_visual_tokens, prompt->n_visual_tokens);
+    EXPECT_EQ(again->n_positions, prompt->n_positions);
+  }
+  EXPECT_GT(n_shrunk, 10);
+}
+
 struct Refused {
   ImageSize size;
   const char* reason;
