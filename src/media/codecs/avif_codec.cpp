@@ -180,7 +180,8 @@ Orientation avif_orientation(int angle, int mirror) {
        {Orientation::kRotate180, Orientation::kMirrorHorizontal, Orientation::kMirrorVertical},
        {Orientation::kRotate90, Orientation::kTransverse, Orientation::kTranspose}}};
   const auto turn = static_cast<std::size_t>(angle & 3);
-  return kOrientations[turn][static_cast<std::size_t>(std::clamp(mirror, -1, 1) + 1)];
+  const int column = std::clamp(mirror, -1, 1) + 1;
+  return kOrientations[turn][static_cast<std::size_t>(column)];
 }
 
 ImageHeader read_avif_header(Bytes file) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -40,8 +41,8 @@ cmsUInt32Number pixel_type(ColorModel model) {
   return TYPE_RGB_8;
 }
 
-/// Whether the transform maps a coarse grid to itself within one step. Most photos embed some
-/// spelling of sRGB; leaving such a transform out saves its time and its rounding.
+/// Whether the transform maps a coarse grid to itself within one step, e.g. sRGB as a table.
+/// Leaving it out saves its time and its rounding.
 bool is_identity(cmsHTRANSFORM transform) {
   constexpr std::array<std::uint8_t, 6> kLevels{0, 51, 102, 153, 204, 255};
   for (const auto r : kLevels) {
@@ -54,6 +55,37 @@ bool is_identity(cmsHTRANSFORM transform) {
           if (std::abs(in[i] - out[i]) > 1) return false;
         }
       }
+    }
+  }
+  return true;
+}
+
+/// Whether a profile of three curves and a matrix is some spelling of sRGB. Most photos embed one,
+/// and to build a transform only to find that it does nothing took 5 ms each time.
+bool is_srgb(cmsHPROFILE profile, cmsHPROFILE srgb) {
+  constexpr std::array kColorants{cmsSigRedColorantTag, cmsSigGreenColorantTag,
+                                  cmsSigBlueColorantTag};
+  constexpr std::array kCurves{cmsSigRedTRCTag, cmsSigGreenTRCTag, cmsSigBlueTRCTag};
+  constexpr double kColorantTolerance = 0.001;  // a quarter of a step at white
+  constexpr float kCurveTolerance = 0.0003F;    // one step at black, where the curve is steepest
+  constexpr int kPoints = 32;
+  if (cmsIsTag(profile, cmsSigAToB0Tag) != 0) return false;  // a table comes first
+  for (std::size_t i = 0; i < kColorants.size(); ++i) {
+    const auto* color = static_cast<const cmsCIEXYZ*>(cmsReadTag(profile, kColorants[i]));
+    const auto* wanted = static_cast<const cmsCIEXYZ*>(cmsReadTag(srgb, kColorants[i]));
+    const auto* curve = static_cast<const cmsToneCurve*>(cmsReadTag(profile, kCurves[i]));
+    const auto* wanted_curve = static_cast<const cmsToneCurve*>(cmsReadTag(srgb, kCurves[i]));
+    if (color == nullptr || curve == nullptr || wanted == nullptr || wanted_curve == nullptr) {
+      return false;
+    }
+    const double off = std::max({std::abs(color->X - wanted->X), std::abs(color->Y - wanted->Y),
+                                 std::abs(color->Z - wanted->Z)});
+    if (!(off <= kColorantTolerance)) return false;
+    for (int k = 0; k <= kPoints; ++k) {
+      const float x = static_cast<float>(k) / kPoints;
+      const float off_curve =
+          cmsEvalToneCurveFloat(curve, x) - cmsEvalToneCurveFloat(wanted_curve, x);
+      if (!(std::abs(off_curve) <= kCurveTolerance)) return false;
     }
   }
   return true;
@@ -82,6 +114,7 @@ ColorConverter::ColorConverter(ColorModel model, std::span<const std::uint8_t> i
   if (profile == nullptr || cmsGetColorSpace(profile.get()) != color_space(model)) return;
   const Profile srgb(cmsCreate_sRGBProfile());
   if (srgb == nullptr) return;
+  if (model == ColorModel::kRgb && is_srgb(profile.get(), srgb.get())) return;
   // Perceptual is what profiles are made for; lcms falls back to the tables that exist.
   transform_.reset(cmsCreateTransform(profile.get(), pixel_type(model), srgb.get(), TYPE_RGB_8,
                                       INTENT_PERCEPTUAL, 0));

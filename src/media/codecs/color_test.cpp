@@ -59,8 +59,16 @@ TEST(ColorConverter, AppliesACmykProfile) {
 
 TEST(ColorConverter, LeavesOutAProfileThatIsSrgb) {
   EXPECT_FALSE(ColorConverter(ColorModel::kRgb, testing::icc_srgb()).uses_profile());
-  EXPECT_TRUE(
-      ColorConverter(ColorModel::kRgb, testing::icc_with_red_and_green_swapped()).uses_profile());
+}
+
+TEST(ColorConverter, AppliesProfilesThatShareOnlyAPartWithSrgb) {
+  // sRGB's curve with other primaries, its primaries with another curve, and neither.
+  for (const auto& icc : {testing::icc_with_red_and_green_swapped(), testing::icc_display_p3(),
+                          testing::icc_linear_rgb(), testing::icc_adobe_rgb()}) {
+    EXPECT_TRUE(ColorConverter(ColorModel::kRgb, icc).uses_profile());
+  }
+  expect_near(convert(ColorModel::kRgb, testing::icc_linear_rgb(), {55, 55, 55}), {128, 128, 128},
+              2);
 }
 
 TEST(ColorConverter, TreatsBrokenAndForeignProfilesAsAbsent) {

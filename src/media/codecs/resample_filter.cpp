@@ -36,8 +36,12 @@ FilterTable::FilterTable(const ResampleAxis& axis) {
   places_.reserve(static_cast<std::size_t>(axis.n_out));
   for (int output = 0; output < axis.n_out; ++output) {
     const double center = (output + 0.5) * ratio;
-    const int first = std::max(0, static_cast<int>(center - support + 0.5));
-    const int end = std::min(axis.n_in, static_cast<int>(center + support + 0.5));
+    // Cut after adding a half, as the reference does; below zero the maximum takes over.
+    constexpr double kHalf = 0.5;
+    const double from = center - support + kHalf;
+    const double to = center + support + kHalf;
+    const int first = std::max(0, static_cast<int>(from));
+    const int end = std::min(axis.n_in, static_cast<int>(to));
     exact.clear();
     double sum = 0;
     for (int i = first; i < end; ++i) {

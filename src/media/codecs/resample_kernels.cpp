@@ -108,8 +108,8 @@ const ResampleKernels& best_kernels() {
 }  // namespace
 
 const ResampleKernels& resample_kernels() {
-  static const ResampleKernels& kBest = best_kernels();
-  return kBest;
+  static const ResampleKernels& best = best_kernels();
+  return best;
 }
 
 const ResampleKernels& portable_resample_kernels() {

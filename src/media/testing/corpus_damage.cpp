@@ -82,6 +82,12 @@ std::vector<CorpusFile> corpus_of_seeds() {
   png.interlaced = true;
   png.color_type = 6;
   add("png-interlaced-alpha", encode_png(rgba, png), turned);
+  PngOptions palette;
+  palette.color_type = 3;
+  palette.bit_depth = 2;
+  palette.palette_rgb = {255, 0, 0, 0, 255, 0, 0, 0, 255, 9, 9, 9};
+  palette.palette_alpha = {255, 60};
+  add("png-palette", encode_png({kSize, noise({12, 40}, 1).bytes}, palette));
   add("webp-lossless", encode_webp(rgb, {.exif = exif, .icc = icc}), turned);
   add("webp-lossy", encode_webp(rgb, {.lossless = false, .exif = {}, .icc = {}}));
   add("webp-alpha",

@@ -114,6 +114,11 @@ ByteVector icc_adobe_rgb() {
                      cmsBuildGamma(nullptr, 2.19921875));
 }
 
+ByteVector icc_linear_rgb() {
+  return rgb_profile({{0.64, 0.33, 1.0}, {0.30, 0.60, 1.0}, {0.15, 0.06, 1.0}},
+                     cmsBuildGamma(nullptr, 1.0));
+}
+
 ByteVector icc_linear_gray() {
   cmsToneCurve* curve = cmsBuildGamma(nullptr, 1.0);
   ByteVector bytes = save(cmsCreateGrayProfile(cmsD50_xyY(), curve));

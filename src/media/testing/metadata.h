@@ -21,6 +21,9 @@ ByteVector icc_with_red_and_green_swapped();
 ByteVector icc_display_p3();
 ByteVector icc_adobe_rgb();
 
+/// sRGB's primaries, with values proportional to light.
+ByteVector icc_linear_rgb();
+
 /// Grey whose values are proportional to light.
 ByteVector icc_linear_gray();
 
