@@ -58,6 +58,16 @@ Raster picture(std::size_t n_channels, ImageSize size = kSize) {
   return raster;
 }
 
+/// Samples of 16 bits whose low bytes are noise: cutting and rounding differ.
+Raster deep_picture(std::size_t n_channels) {
+  Raster raster = picture(n_channels * 2);
+  std::mt19937 random(12);
+  for (std::size_t i = 1; i < raster.bytes.size(); i += 2) {
+    raster.bytes[i] = static_cast<std::uint8_t>(random());
+  }
+  return raster;
+}
+
 /// Pictures are upright here, or turned: half, a third, sides that fit nothing, one axis only.
 std::vector<ImageSize> targets_of(ImageSize whole) {
   return {whole,
@@ -143,9 +153,9 @@ TEST(Pixels, PngOfEveryDepthEqualsTheReference) {
   add("grey 4 bit", picture(1), options(0, 4), 0);
   add("grey + alpha", picture(2), options(4, 8), 1);
   add("rgb + alpha", picture(4), options(6, 8), 1);
-  // Pillow cuts 16-bit colour to its high byte, we round.
-  add("grey 16 bit", picture(2), options(0, 16), 0);
-  add("rgb 16 bit", picture(6), options(2, 16), 1);
+  // Pillow cuts 16-bit colour to its high byte, we round; two passes can make two of that one.
+  add("grey 16 bit", deep_picture(1), options(0, 16), 0);
+  add("rgb 16 bit", deep_picture(3), options(2, 16), 2);
 
   expect_reference(cases);
 }

@@ -36,6 +36,30 @@ TEST(AvifCodec, DecodesEveryDepthWithAndWithoutSubsampling) {
   }
 }
 
+TEST(AvifCodec, ColorsAreInterpolatedAcrossTheSeamsOfStrips) {
+  // Bands of 32 rows: the colours meet at row 32, inside the first strip, as they do at row 64,
+  // where the second begins.
+  Raster bands{{16, 128}, {}};
+  for (int y = 0; y < 128; ++y) {
+    const bool red = (y / 32) % 2 == 0;
+    for (int x = 0; x < 16; ++x) {
+      bands.bytes.insert(bands.bytes.end(), {red ? std::uint8_t{200} : std::uint8_t{40}, 90,
+                                             red ? std::uint8_t{40} : std::uint8_t{200}});
+    }
+  }
+  AvifOptions options;
+  options.subsampled = true;
+
+  const auto decoded = decode_for_test(encode_avif(bands, options));
+
+  ASSERT_EQ(decoded.error, MediaError::kNone);
+  const auto red_of = [&](std::size_t y) { return int{decoded.rgb[y * 16 * 3]}; };
+  // From red to blue at 32 and 96, from blue to red at 64: mirrored.
+  EXPECT_NEAR(red_of(31), red_of(64), 3);
+  EXPECT_NEAR(red_of(32), red_of(63), 3);
+  EXPECT_NEAR(red_of(95), red_of(64), 3);
+}
+
 TEST(AvifCodec, BlendsAlphaOverWhite) {
   Raster rgba{{32, 32}, {}};
   for (int i = 0; i < 32 * 32; ++i) rgba.bytes.insert(rgba.bytes.end(), {0, 0, 0, 51});
