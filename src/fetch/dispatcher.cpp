@@ -68,6 +68,8 @@ std::optional<FetchId> Dispatcher::try_start(TenantId tenant, std::size_t tenant
   if (stopped_) {
     entry.state = State::kEnded;
     entry.end.kind = FetchEnd::Kind::kShutDown;
+    ++version_;
+    changed_.notify_all();
   } else {
     queued_.push_back(id);
     wake();
@@ -130,19 +132,19 @@ void Dispatcher::wake() const {
 void Dispatcher::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     ensure_fetcher();
+    // Before the wait: what was queued during a pause has woken us already.
+    if (fetcher_) send_queued();
     const bool has_reply = wait_for_events();
     if (stop.stop_requested()) break;
     if (has_reply) receive_reply();
-    if (fetcher_) send_queued();
     const auto deadline = fetcher_ ? next_deadline() : std::nullopt;
     if (deadline && *deadline <= now()) lose_fetcher();
   }
   pid_ = 0;
   fetcher_.reset();
   MutexLock lock(mutex_);
-  queued_.clear();
   end_all(State::kSent, FetchEnd::Kind::kShutDown);
-  end_all(State::kQueued, FetchEnd::Kind::kShutDown);
+  end_queued(FetchEnd::Kind::kShutDown);
 }
 
 void Dispatcher::ensure_fetcher() {
@@ -159,8 +161,7 @@ void Dispatcher::ensure_fetcher() {
   lose_fetcher();
   // Nobody waits for a program that is not there.
   MutexLock lock(mutex_);
-  queued_.clear();
-  end_all(State::kQueued, FetchEnd::Kind::kLost);
+  end_queued(FetchEnd::Kind::kLost);
 }
 
 /// @return  whether the fetcher said something
@@ -218,6 +219,7 @@ void Dispatcher::receive_reply() {
   const auto received = fetcher_->channel.receive<wire::Reply>(0, {now() + kSendTimeout, nullptr});
   if (received.status == IoStatus::kOk && accept_reply(received.message)) {
     restart_delay_ = options_.restart_delay_min;
+    n_losses_ = 0;
     return;
   }
   lose_fetcher();
@@ -246,10 +248,16 @@ void Dispatcher::lose_fetcher() {
   pid_ = 0;
   fetcher_.reset();
   restart_at_ = now() + restart_delay_;
-  restart_delay_ = std::min(2 * restart_delay_, options_.restart_delay_max);
+  restart_delay_ = std::clamp(2 * restart_delay_, milliseconds(1), options_.restart_delay_max);
   MutexLock lock(mutex_);
   cancels_.clear();
   end_all(State::kSent, FetchEnd::Kind::kLost);
+  if (++n_losses_ > 1) end_queued(FetchEnd::Kind::kLost);
+}
+
+void Dispatcher::end_queued(FetchEnd::Kind kind) {
+  queued_.clear();
+  end_all(State::kQueued, kind);
 }
 
 void Dispatcher::end_all(State state, FetchEnd::Kind kind) {

@@ -3,7 +3,8 @@
 //
 // The fetcher is started with the server and started again when it dies, hangs or breaks the
 // protocol; each time it dies without a reply in between, the pause before the next start doubles.
-// What it was fetching ends with kLost; what had not been sent yet waits for the next one.
+// What it was fetching ends with kLost. What had not been sent yet waits for the next one, but not
+// for a third.
 //
 //   queued ──sent──▶ sent ──reply, loss, shutdown──▶ ended ──take──▶ gone
 //      └──────cancel────┴─────────cancel───────────────┴────────────▶ gone
@@ -116,6 +117,7 @@ class Dispatcher {
   void receive_reply();
   bool accept_reply(const wire::Reply& reply);
   void lose_fetcher();
+  void end_queued(FetchEnd::Kind kind) TSR_REQUIRES(mutex_);
   void end_all(State state, FetchEnd::Kind kind) TSR_REQUIRES(mutex_);
   std::optional<TimePoint> next_deadline() const;
   void wake() const;
@@ -129,6 +131,7 @@ class Dispatcher {
   std::optional<sandbox::SpawnedChild> fetcher_;
   TimePoint restart_at_{};
   std::chrono::milliseconds restart_delay_;
+  int n_losses_ = 0;  // since the last reply
 
   mutable Mutex mutex_;
   CondVar changed_;

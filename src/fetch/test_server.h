@@ -39,6 +39,7 @@ class TestConnection {
       const ssize_t n = ::recv(fd_, bytes.data(), bytes.size(), 0);
       if (n <= 0) break;
       head.append(bytes.data(), static_cast<std::size_t>(n));
+      if (head.starts_with('\x16')) break;  // TLS: no head will come
     }
     return head;
   }

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <map>
 
 #include "fetch/loopback_hooks.h"
@@ -164,7 +163,6 @@ TEST_F(TransferTest, ANameThatChangesItsAddressGainsNothing) {
 TEST_F(TransferTest, AnInternalAddressBesideAPublicOneIsNotTried) {
   const TestServer server(
       [](const TestConnection& client, const std::string&) { client.send_body(png_like()); });
-  std::vector<std::string> judged;
   hooks_.resolve = [](std::string_view) {
     return std::vector<std::string>{"127.0.0.2", "127.0.0.1"};
   };
