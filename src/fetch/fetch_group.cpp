@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "fetch/url_error.h"
 #include "sandbox/memfd.h"
 
 namespace tessera::fetch {
@@ -17,13 +18,10 @@ using wire::Outcome;
 
 constexpr int kInputSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
 
-std::string url_name(std::size_t index) {
-  return "media URL " + std::to_string(index + 1);
-}
-
-Error too_large(const std::string& what, std::size_t bytes_max) {
-  return make_error(ErrorCode::kTooLarge, "media_url_too_large",
-                    what + " has more than " + std::to_string(bytes_max) + " bytes");
+Error request_too_large(std::size_t bytes_max) {
+  return make_error(
+      ErrorCode::kTooLarge, "media_url_too_large",
+      "the request's media URLs have more than " + std::to_string(bytes_max) + " bytes together");
 }
 
 Error fetcher_unavailable() {
@@ -36,7 +34,7 @@ Error fetcher_unavailable() {
 Error outcome_error(Outcome outcome, std::size_t index, const RemoteLimits& limits) {
   switch (outcome) {
     case Outcome::kTooLarge:
-      return too_large(url_name(index), limits.item_bytes_max);
+      return media_url_too_large(index, limits.item_bytes_max);
     case Outcome::kTimeout:
       return make_error(ErrorCode::kDeadlineExceeded, "media_url_timeout",
                         url_name(index) + ": its server did not send it within " +
@@ -62,11 +60,6 @@ Error outcome_error(Outcome outcome, std::size_t index, const RemoteLimits& limi
 
 }  // namespace
 
-Error media_url_unavailable(std::size_t index) {
-  return make_error(ErrorCode::kInvalidArgument, "media_url_unavailable",
-                    url_name(index) + " cannot be used");
-}
-
 FetchGroup::FetchGroup(const FetcherOptions& options, Dispatcher& dispatcher, TenantId tenant,
                        std::vector<wire::Order> orders)
     : options_(options), dispatcher_(dispatcher), tenant_(tenant), items_(orders.size()) {
@@ -91,7 +84,7 @@ Result<void> FetchGroup::start_more() {
 
 Result<bool> FetchGroup::start(Item& item) {
   const std::size_t n_left = options_.limits.request_bytes_max - n_bytes_;
-  if (n_left == 0) return too_large("the request's media", options_.limits.request_bytes_max);
+  if (n_left == 0) return request_too_large(options_.limits.request_bytes_max);
   item.order.bytes_max = std::min(options_.limits.item_bytes_max, n_left);
   TSR_ASSIGN_OR_RETURN(item.output, sandbox::create_memfd("remote", item.order.bytes_max));
   // Pages exist only once written; the seal is what bounds a fetcher gone wrong.
@@ -126,7 +119,7 @@ Result<void> FetchGroup::finish(std::size_t index, const FetchEnd& end) {
       end.outcome == Outcome::kTooLarge && item.order.bytes_max < options_.limits.item_bytes_max;
   if (request_is_full) {
     report(end.outcome);
-    return too_large("the request's media", options_.limits.request_bytes_max);
+    return request_too_large(options_.limits.request_bytes_max);
   }
   if (end.outcome != Outcome::kFetched) {
     report(end.outcome);
@@ -135,7 +128,7 @@ Result<void> FetchGroup::finish(std::size_t index, const FetchEnd& end) {
   TSR_ASSIGN_OR_RETURN(item.media, seal(item, index, end.size_bytes));
   n_bytes_ += item.media.size_bytes;
   if (n_bytes_ > options_.limits.request_bytes_max) {
-    return too_large("the request's media", options_.limits.request_bytes_max);
+    return request_too_large(options_.limits.request_bytes_max);
   }
   item.is_done = true;
   ++n_done_;

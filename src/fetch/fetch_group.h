@@ -56,8 +56,4 @@ class FetchGroup {
   std::size_t n_bytes_ = 0;  // of what is done
 };
 
-/// The one error for everything that the far end may be, do or say.
-/// @param index  of the URL in its request
-Error media_url_unavailable(std::size_t index);
-
 }  // namespace tessera::fetch

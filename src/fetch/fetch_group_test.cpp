@@ -52,9 +52,5 @@ TEST(FetchGroup, AnEmptyFileIsNoMedia) {
   EXPECT_EQ(media.error().reason, "media_url_unavailable");
 }
 
-TEST(FetchGroup, MediaUrlUnavailableSaysWhichOneAndNothingElse) {
-  EXPECT_EQ(media_url_unavailable(2).message, "media URL 3 cannot be used");
-}
-
 }  // namespace
 }  // namespace tessera::fetch

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "fetch/fetch_group.h"
+#include "fetch/url_error.h"
 
 namespace tessera::fetch {
 namespace {

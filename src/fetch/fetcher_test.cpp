@@ -178,7 +178,7 @@ TEST(Fetcher, BytesOfARequestAreBoundedTogether) {
 
     ASSERT_FALSE(media);
     EXPECT_EQ(media.error().reason, "media_url_too_large");
-    EXPECT_EQ(media.error().message, "the request's media has more than 1000 bytes");
+    EXPECT_EQ(media.error().message, "the request's media URLs have more than 1000 bytes together");
   }
 }
 
