@@ -120,8 +120,6 @@ Result<bool> MultipartParser::read_headers() {
   buffer_.erase(0, end + kHeaderEnd.size());
   TSR_RETURN_IF_ERROR(start_part(headers));
   state_ = State::kBody;
-  // An empty body's delimiter uses the headers' own line end (RFC 2046 wants another one, and so do
-  // all clients): the buffer must have it, so nothing is put back.
   return true;
 }
 
