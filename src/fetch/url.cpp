@@ -115,7 +115,7 @@ UrlRefusal check_text(std::string_view text, const UrlPolicy& policy) {
   text.remove_prefix(is_https ? kHttpsPrefix.size() : kHttpPrefix.size());
   const std::string_view authority = text.substr(0, text.find_first_of("/?#"));
   if (authority.empty()) return UrlRefusal::kHost;
-  // Also an empty user name, which libcurl takes for none.
+  // libcurl refuses it as well (kParseFlags): the oldest way to disagree about the host.
   if (authority.find('@') != std::string_view::npos) return UrlRefusal::kUserinfo;
   return UrlRefusal::kNone;
 }
