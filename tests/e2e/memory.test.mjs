@@ -29,12 +29,12 @@ async function stream(server, head, nBytes) {
   const piece = Buffer.from(`${(64 * 1024).toString(16)}\r\n${'A'.repeat(64 * 1024)}\r\n`);
   const socket = await connect(server);
   const answer = readToEnd(socket);
-  const closed = once(socket, 'close');
+  const closed = new Promise((resolve) => socket.once('close', resolve));
   socket.write(head);
   const opening = `{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,`;
   socket.write(`${opening.length.toString(16)}\r\n${opening}\r\n`);
   for (let sent = 0; sent < nBytes && !socket.destroyed; sent += 64 * 1024) {
-    if (!socket.write(piece)) await Promise.race([once(socket, 'drain'), closed]);
+    if (!socket.write(piece)) await Promise.race([once(socket, 'drain').catch(() => {}), closed]);
   }
   return parseResponse(await answer);
 }
