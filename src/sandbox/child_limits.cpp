@@ -6,16 +6,8 @@
 #include <cerrno>
 #include <csignal>
 
+#include "sandbox/sanitizer.h"
 #include "sandbox/system_error.h"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define TSR_SANITIZER_SHADOW 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TSR_SANITIZER_SHADOW 1
-#endif
 
 namespace tessera::sandbox {
 namespace {
@@ -30,7 +22,7 @@ struct ResourceLimit {
 }  // namespace
 
 bool can_limit_address_space() {
-#ifdef TSR_SANITIZER_SHADOW
+#ifdef TSR_SANITIZER_RUNTIME
   return false;
 #else
   return true;
@@ -50,6 +42,7 @@ Result<void> restrict_self(const ChildLimits& limits) {
   const ResourceLimit table[] = {
       {RLIMIT_CORE, "setrlimit(CORE)", 0, 0},
       {RLIMIT_FSIZE, "setrlimit(FSIZE)", 0, 0},
+      {RLIMIT_NPROC, "setrlimit(NPROC)", 0, 0},
       {RLIMIT_NOFILE, "setrlimit(NOFILE)", limits.open_files, limits.open_files},
       {RLIMIT_CPU, "setrlimit(CPU)", limits.cpu_seconds, limits.cpu_seconds + 1},
       {RLIMIT_AS, "setrlimit(AS)", limits.address_space_bytes, limits.address_space_bytes},

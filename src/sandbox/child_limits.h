@@ -18,8 +18,9 @@ struct ChildLimits {
 /// space: there restrict_self leaves that one limit out.
 bool can_limit_address_space();
 
-/// Sets the limits; no core file, no file growth by write (mappings are not files' growth), no
-/// ptrace by others, no privileges by exec, and death with the thread that started this process.
+/// Sets the limits; no core file, no file growth by write (mappings are not files' growth), no new
+/// process, no ptrace by others, no privileges by exec, and death with the thread that started this
+/// process.
 /// @errors  unavailable; the caller must not go on
 Result<void> restrict_self(const ChildLimits& limits);
 

@@ -1,0 +1,151 @@
+#include "sandbox/zygote.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <utility>
+
+#include "core/log.h"
+#include "sandbox/zygote_wire.h"
+
+namespace tessera::sandbox {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// Exec, namespaces and self-test take 10 ms; the rest is for a machine that swaps.
+constexpr seconds kHelloTimeout{10};
+
+/// The zygote reads at once. One that does not for so long is stopped or stuck, and is replaced.
+constexpr seconds kSendTimeout{1};
+
+/// A zygote whose channel closed kills, reaps and exits within milliseconds; then it is killed.
+constexpr seconds kEndTimeout{1};
+
+/// Between two starts: the first repeat comes after 100 ms, then twice that each time, so that a
+/// program that cannot live costs next to nothing and one bad moment costs little.
+constexpr milliseconds kBackoffFirst{100};
+constexpr milliseconds kBackoffMax{10'000};
+
+/// A zygote that lived so long did not die of its start.
+constexpr seconds kStableAfter{60};
+
+Error zygote_failed(std::string_view what) {
+  return make_error(ErrorCode::kUnavailable, "zygote_failed",
+                    "the decoders' parent process " + std::string(what));
+}
+
+Error sandbox_unavailable() {
+  return make_error(ErrorCode::kUnavailable, "sandbox_unavailable",
+                    "image decoders cannot be confined here: this kernel has no system-call filter "
+                    "that kills (sandbox level C; A or B is needed); the setting unsafe_decoders "
+                    "runs them all the same");
+}
+
+WaitLimits within(Duration time) {
+  return {std::chrono::steady_clock::now() + time, nullptr};
+}
+
+}  // namespace
+
+IoStatus ZygoteChild::wait_started(const WaitLimits& wait) {
+  const auto received = life_.receive<wire::LifeMessage>(0, wait);
+  if (received.status != IoStatus::kOk) return received.status;
+  return received.message.event == wire::LifeEvent::kStarted ? IoStatus::kOk : IoStatus::kFailed;
+}
+
+std::optional<ExitStatus> ZygoteChild::wait_end(const WaitLimits& wait) {
+  const auto received = life_.receive<wire::LifeMessage>(0, wait);
+  if (received.status != IoStatus::kOk) return std::nullopt;
+  const int value = received.message.value;
+  switch (received.message.event) {
+    case wire::LifeEvent::kExited:
+      return ExitStatus{ExitStatus::Kind::kExited, value};
+    case wire::LifeEvent::kSignalled:
+      return ExitStatus{ExitStatus::Kind::kSignalled, value};
+    case wire::LifeEvent::kStarted:
+    case wire::LifeEvent::kRefused:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Zygote::Zygote(ZygoteOptions options, const Clock& clock, Running running)
+    : options_(std::move(options)),
+      clock_(clock),
+      level_(running.level),
+      running_(std::move(running)),
+      launched_at_(clock.now()) {}
+
+Zygote::~Zygote() {
+  MutexLock lock(mutex_);
+  if (running_) end(*running_);
+}
+
+Result<std::unique_ptr<Zygote>> Zygote::start(ZygoteOptions options, const Clock& clock) {
+  TSR_ASSIGN_OR_RETURN(Running running, launch(options));
+  return std::unique_ptr<Zygote>(new Zygote(std::move(options), clock, std::move(running)));
+}
+
+Result<Zygote::Running> Zygote::launch(const ZygoteOptions& options) {
+  TSR_ASSIGN_OR_RETURN(SpawnedChild spawned, spawn_child({options.path, {}, false}));
+  const auto hello = spawned.channel.receive<wire::HelloMessage>(0, within(kHelloTimeout));
+  if (hello.status == IoStatus::kTimeout) return zygote_failed("said nothing within 10 s");
+  if (hello.status != IoStatus::kOk) return zygote_failed("ended before it was ready");
+  if (hello.message.version != wire::kVersion || hello.message.level > SandboxLevel::kC) {
+    return zygote_failed("is of another build");
+  }
+  if (hello.message.level == SandboxLevel::kC && !options.allow_unsafe) {
+    return sandbox_unavailable();
+  }
+  return Running{std::move(spawned.process), std::move(spawned.channel), hello.message.level};
+}
+
+void Zygote::end(Running& running) {
+  running.channel.close();
+  // Reaped by the destructor after a kill; its own parent-death signal then ends the inner process.
+  if (!running.process.wait(std::chrono::steady_clock::now() + kEndTimeout)) running.process.kill();
+}
+
+Result<void> Zygote::relaunch() {
+  const TimePoint now = clock_.now();
+  if (now < next_launch_at_) {
+    Error error = zygote_failed("died and is not started again yet");
+    error.retry_after = std::chrono::ceil<seconds>(next_launch_at_ - now);
+    return error;
+  }
+  if (now - launched_at_ >= kStableAfter) n_relaunches_ = 0;
+  constexpr int kDoublingsMax = 10;  // 102 s, far above kBackoffMax
+  const milliseconds backoff = kBackoffFirst * (1 << std::min(n_relaunches_, kDoublingsMax));
+  next_launch_at_ = now + std::min(backoff, kBackoffMax);
+  launched_at_ = now;
+  ++n_relaunches_;
+  log(LogLevel::kWarning, "zygote_restarted", {{"in_short_succession", n_relaunches_}});
+  TSR_ASSIGN_OR_RETURN(running_, launch(options_));
+  return {};
+}
+
+Result<ZygoteChild> Zygote::fork_child() {
+  TSR_ASSIGN_OR_RETURN(auto data, Channel::make_pair());
+  TSR_ASSIGN_OR_RETURN(auto life, Channel::make_pair());
+  const std::array<int, 2> theirs{data.second.fd(), life.second.fd()};
+
+  MutexLock lock(mutex_);
+  constexpr int kTries = 2;  // the running zygote, and one that was started for this
+  for (int i = 0; i < kTries; ++i) {
+    if (!running_) TSR_RETURN_IF_ERROR(relaunch());
+    const IoStatus sent = running_->channel.send(wire::ForkMessage{}, theirs, within(kSendTimeout));
+    if (sent == IoStatus::kOk) return ZygoteChild(std::move(data.first), std::move(life.first));
+    end(*running_);
+    running_.reset();
+  }
+  return zygote_failed("died twice at once");
+}
+
+pid_t Zygote::pid() {
+  MutexLock lock(mutex_);
+  return running_ ? running_->process.pid() : -1;
+}
+
+}  // namespace tessera::sandbox
