@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "core/log.h"
 #include "sandbox/memfd.h"
 
 namespace tessera::media {
@@ -18,6 +19,9 @@ using sandbox::MappedRegion;
 constexpr int kInputSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
 constexpr std::int64_t kPixelsPerMegapixel = 1'000'000;
 
+/// The reason of worker_failure().
+constexpr std::string_view kDecoderFailed = "media_decoder_failed";
+
 std::string image_name(std::size_t index) {
   return "image " + std::to_string(index + 1) + ": ";
 }
@@ -25,6 +29,11 @@ std::string image_name(std::size_t index) {
 Error internal_error(std::size_t index, std::string_view what) {
   return make_error(ErrorCode::kInternal, "media_file_unusable",
                     image_name(index) + std::string(what));
+}
+
+Error cancelled_error() {
+  return make_error(ErrorCode::kCancelled, "cancelled",
+                    "the request was cancelled while its images were decoded");
 }
 
 Result<void> check_signature(const EncodedMedia& media, std::size_t index) {
@@ -102,22 +111,54 @@ wire::OpenRequest open_request(const DecoderOptions& options, const Limits& limi
   return request;
 }
 
-Error worker_unavailable(const Error& cause) {
-  return make_error(ErrorCode::kUnavailable, "media_worker_unavailable",
-                    "the image decoder could not be started: " + cause.message);
+Error worker_unavailable(std::string_view why, std::chrono::seconds retry_after = {}) {
+  Error error = make_error(ErrorCode::kUnavailable, "media_worker_unavailable",
+                           "the image decoder could not be started: " + std::string(why));
+  error.retry_after = retry_after;
+  return error;
+}
+
+/// Between the end of a child and the zygote's word about it. It takes a tenth of a millisecond.
+constexpr std::chrono::milliseconds kReapTimeout{1000};
+
+/// A child that runs and has been sent `request`.
+Result<sandbox::ZygoteChild> start_child(sandbox::Zygote& zygote, const wire::OpenRequest& request,
+                                         std::span<const int> fds,
+                                         const sandbox::WaitLimits& wait) {
+  constexpr int kTries = 2;  // the second one only when the first child certainly did not run
+  for (int i = 0; i < kTries; ++i) {
+    auto child = zygote.fork_child();
+    if (!child) return worker_unavailable(child.error().message, child.error().retry_after);
+    // Before the child is there, so that it finds its work when it starts. A failure shows below.
+    (void)child->channel().send(request, fds, wait);
+    switch (child->wait_started(wait)) {
+      case IoStatus::kOk:
+        return *std::move(child);
+      case IoStatus::kClosed:
+        continue;
+      case IoStatus::kStopped:
+        return cancelled_error();
+      case IoStatus::kTimeout:
+        return worker_unavailable("no answer in time");
+      case IoStatus::kMalformed:
+      case IoStatus::kFailed:
+        return worker_unavailable("no process left");
+    }
+  }
+  return worker_unavailable("its parent process died twice");
 }
 
 }  // namespace
 
 DecodeSession::DecodeSession(const DecoderOptions& options, const Limits& limits,
                              std::size_t n_items, std::unique_ptr<sandbox::StopEvent> stop,
-                             sandbox::SpawnedChild worker)
+                             sandbox::ZygoteChild child)
     : options_(options),
       limits_(image_limits(limits)),
       request_pixels_max_(limits.request_pixels_max),
       n_items_(n_items),
       stop_(std::move(stop)),
-      worker_(std::move(worker)) {}
+      child_(std::move(child)) {}
 
 Result<DecodeSession> DecodeSession::open(const DecoderOptions& options, const Limits& limits,
                                           std::span<const EncodedMedia> media,
@@ -128,17 +169,15 @@ Result<DecodeSession> DecodeSession::open(const DecoderOptions& options, const L
     TSR_RETURN_IF_ERROR(check_file(media[i], i, limits));
     fds.push_back(media[i].fd.get());
   }
+  if (options.zygote == nullptr) return worker_unavailable("this server has none");
   auto stop_event = sandbox::StopEvent::create(std::move(stop));
-  if (!stop_event) return worker_unavailable(stop_event.error());
-  auto worker = sandbox::spawn_child({options.worker_path, {}, false});
-  if (!worker) return worker_unavailable(worker.error());
-
-  DecodeSession session(options, limits, media.size(), std::move(*stop_event), std::move(*worker));
+  if (!stop_event) return worker_unavailable(stop_event.error().message);
   const sandbox::WaitLimits wait{std::chrono::steady_clock::now() + options.base_timeout,
-                                 session.stop_.get()};
-  const auto status = session.worker_.channel.send(open_request(options, limits, media), fds, wait);
-  if (status != IoStatus::kOk) return session.transport_error(0, status);
-  return session;
+                                 stop_event->get()};
+  TSR_ASSIGN_OR_RETURN(
+      sandbox::ZygoteChild child,
+      start_child(*options.zygote, open_request(options, limits, media), fds, wait));
+  return DecodeSession(options, limits, media.size(), *std::move(stop_event), std::move(child));
 }
 
 Result<std::vector<ProbedImage>> DecodeSession::probe() {
@@ -147,9 +186,11 @@ Result<std::vector<ProbedImage>> DecodeSession::probe() {
   std::vector<ProbedImage> probed;
   std::int64_t pixels_left = request_pixels_max_;
   for (std::size_t i = 0; i < n_items_; ++i) {
-    const auto received = worker_.channel.receive<wire::ProbeReply>(0, wait);
+    const auto received = child_.channel().receive<wire::ProbeReply>(0, wait);
     if (received.status != IoStatus::kOk) return transport_error(i, received.status);
-    TSR_ASSIGN_OR_RETURN(const ProbedImage image, validate_probe(received.message, i, limits_));
+    const auto validated = validate_probe(received.message, i, limits_);
+    if (!validated) return refused_reply(validated.error());
+    const ProbedImage image = *validated;
     if (image.size.pixels() > pixels_left) {
       return make_error(
           ErrorCode::kTooLarge, "request_pixels_too_large",
@@ -184,7 +225,7 @@ Result<Image> DecodeSession::decode_item(std::size_t index, TimePoint deadline) 
   const ImageSize target = probed_[index].size;
   const std::size_t n_bytes = rgb_bytes(target);
   TSR_ASSIGN_OR_RETURN(const UniqueFd output, sandbox::create_memfd("pixels", n_bytes));
-  // Before the worker has it: a shrink would turn our reading into a SIGBUS.
+  // Before the child has it: a shrink would turn our reading into a SIGBUS.
   TSR_RETURN_IF_ERROR(sandbox::add_seals(output.get(), F_SEAL_GROW | F_SEAL_SHRINK));
 
   wire::DecodePlan plan;
@@ -193,15 +234,19 @@ Result<Image> DecodeSession::decode_item(std::size_t index, TimePoint deadline) 
   plan.target_height = target.height;
   const sandbox::WaitLimits wait{deadline, stop_.get()};
   const std::array<int, 1> fds{output.get()};
-  const IoStatus sent = worker_.channel.send(plan, fds, wait);
+  const IoStatus sent = child_.channel().send(plan, fds, wait);
   if (sent != IoStatus::kOk) return transport_error(index, sent);
-  const auto received = worker_.channel.receive<wire::DecodeReply>(0, wait);
+  const auto received = child_.channel().receive<wire::DecodeReply>(0, wait);
   if (received.status != IoStatus::kOk) return transport_error(index, received.status);
-  TSR_RETURN_IF_ERROR(validate_decoded(received.message, index, target, limits_));
+  if (const auto validated = validate_decoded(received.message, index, target, limits_);
+      !validated) {
+    return refused_reply(validated.error());
+  }
 
-  // Refused while the worker still has the pixels mapped: what we copy, nobody changes.
+  // Refused while the child still has the pixels mapped: what we copy, nobody changes.
   if (!sandbox::add_seals(output.get(), F_SEAL_WRITE | F_SEAL_SEAL)) {
-    return worker_failure(index, "the decoder kept its hands on the pixels");
+    return child_failure(index, "the decoder kept its hands on the pixels",
+                         DecoderDeath::kProtocol);
   }
   TSR_ASSIGN_OR_RETURN(const MappedRegion pixels,
                        MappedRegion::map_readonly(output.get(), n_bytes));
@@ -211,21 +256,34 @@ Result<Image> DecodeSession::decode_item(std::size_t index, TimePoint deadline) 
   return image;
 }
 
-Error DecodeSession::transport_error(std::size_t index, IoStatus status) const {
+Error DecodeSession::transport_error(std::size_t index, IoStatus status) {
   switch (status) {
     case IoStatus::kStopped:
-      return make_error(ErrorCode::kCancelled, "cancelled",
-                        "the request was cancelled while its images were decoded");
+      return cancelled_error();
     case IoStatus::kTimeout:
-      return worker_failure(index, "the decoder did not finish in time");
+      return child_failure(index, "the decoder did not finish in time", DecoderDeath::kTimeout);
     case IoStatus::kMalformed:
-      return worker_failure(index, "the decoder broke its protocol");
+      return child_failure(index, "the decoder broke its protocol", DecoderDeath::kProtocol);
     case IoStatus::kOk:
     case IoStatus::kClosed:
     case IoStatus::kFailed:
-      return worker_failure(index, "the decoder stopped");
+      break;
   }
-  return worker_failure(index, "the decoder stopped");
+  const sandbox::WaitLimits wait{std::chrono::steady_clock::now() + kReapTimeout, stop_.get()};
+  return child_failure(index, "the decoder stopped", death_by(child_.wait_end(wait)));
+}
+
+Error DecodeSession::refused_reply(Error error) {
+  // The others are about the file.
+  if (error.reason == kDecoderFailed) death_ = DecoderDeath::kProtocol;
+  return error;
+}
+
+Error DecodeSession::child_failure(std::size_t index, std::string_view why, DecoderDeath death) {
+  death_ = death;
+  child_.kill();
+  if (death == DecoderDeath::kForbiddenCall) log(LogLevel::kError, "decoder_forbidden_call");
+  return worker_failure(index, why);
 }
 
 }  // namespace tessera::media

@@ -1,38 +1,40 @@
-// The server's half of stage 3: one request's images through one single-use worker process.
+// The server's half of stage 3: one request's images through one single-use child of the media
+// worker's zygote.
 //
-//   auto session = DecodeSession::open(options, limits, media, stop);  // early refusals, then
-//   spawn auto probed  = session->probe();                                   // sizes, for planning
+//   auto session = DecodeSession::open(options, limits, media, stop);  // early refusals, then a
+//   child auto probed  = session->probe();                                   // sizes, for planning
 //   auto images  = session->decode();                                  // pixels
 //
-// Nothing that the worker says is believed unchecked (validate.h), and no byte of a file is parsed
-// in this process beyond its signature (sniff.h). The worker cannot outlive the session: the
-// destructor kills and reaps it, whatever it is doing.
-// @thread one media thread from open() to the end, because the worker dies with the thread that
-//         started it; the stop request comes from any thread
+// Nothing that the child says is believed unchecked (validate.h), and no byte of a file is parsed
+// in this process beyond its signature (sniff.h). The child cannot outlive the session: the
+// destructor has it killed and reaped, whatever it is doing, and waits for neither.
+// @thread one thread at a time; the stop request comes from any thread
 #pragma once
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
-#include <string>
 #include <vector>
 
 #include "core/image.h"
 #include "core/limits.h"
 #include "core/request.h"
 #include "core/result.h"
+#include "media/decoder_death.h"
 #include "media/validate.h"
-#include "sandbox/child_process.h"
 #include "sandbox/stop_event.h"
+#include "sandbox/zygote.h"
 
 namespace tessera::media {
 
 struct DecoderOptions {
-  std::string worker_path;  // absolute
+  /// Of the media worker; borrowed, outlives every session. Null = no image can be decoded.
+  sandbox::Zygote* zygote = nullptr;
 
-  /// Wall clock of probing all images, and of decoding them together with what follows. The worker
-  /// starts in 2 ms; the rest is for a loaded machine.
+  /// Wall clock of the child's start, of probing all images, and of decoding them together with
+  /// what follows. A child starts in less than a millisecond; the rest is for a loaded machine.
   std::chrono::milliseconds base_timeout{2000};
 
   /// Added to decoding. The slowest format (progressive JPEG) takes about 50 ms of a core.
@@ -41,12 +43,13 @@ struct DecoderOptions {
 
 class DecodeSession {
  public:
-  /// Refuses what needs no worker (counts, bytes, signatures), seals the files against change and
-  /// starts the worker. The files are not needed by the session afterwards.
+  /// Refuses what needs no child (counts, bytes, signatures), seals the files against change and
+  /// hands them to a child. The files are not needed by the session afterwards. When the zygote
+  /// dies before the child runs, a second one is asked: no byte of the files was looked at.
   /// @param media  ≥ 1 memfds; nobody may hold a writable mapping of one
   /// @errors  too_large `too_many_images`, `image_bytes_too_large`; invalid_argument `image_empty`;
   ///          unsupported_media `image_format_unsupported`; unavailable
-  ///          `media_worker_unavailable` (it could not be started); internal (a file that cannot
+  ///          `media_worker_unavailable` (no child could be started); internal (a file that cannot
   ///          be sealed or is shorter than said)
   static Result<DecodeSession> open(const DecoderOptions& options, const Limits& limits,
                                     std::span<const EncodedMedia> media, std::stop_token stop);
@@ -63,15 +66,17 @@ class DecodeSession {
   /// @errors  as probe()
   Result<std::vector<Image>> decode();
 
-  /// For tests and logs.
-  pid_t worker_pid() const { return worker_.process.pid(); }
+  /// How the child ended, when it did not end in order: after `media_decoder_failed`.
+  std::optional<DecoderDeath> death() const { return death_; }
 
  private:
   DecodeSession(const DecoderOptions& options, const Limits& limits, std::size_t n_items,
-                std::unique_ptr<sandbox::StopEvent> stop, sandbox::SpawnedChild worker);
+                std::unique_ptr<sandbox::StopEvent> stop, sandbox::ZygoteChild child);
 
   Result<Image> decode_item(std::size_t index, TimePoint deadline);
-  Error transport_error(std::size_t index, sandbox::IoStatus status) const;
+  Error transport_error(std::size_t index, sandbox::IoStatus status);
+  Error child_failure(std::size_t index, std::string_view why, DecoderDeath death);
+  Error refused_reply(Error error);
 
   DecoderOptions options_;
   wire::ImageLimits limits_;
@@ -79,7 +84,8 @@ class DecodeSession {
   std::size_t n_items_;
   std::vector<ProbedImage> probed_;
   std::unique_ptr<sandbox::StopEvent> stop_;
-  sandbox::SpawnedChild worker_;
+  sandbox::ZygoteChild child_;
+  std::optional<DecoderDeath> death_;
 };
 
 }  // namespace tessera::media

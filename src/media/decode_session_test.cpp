@@ -3,20 +3,27 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <thread>
 
+#include "core/log.h"
 #include "media/testing/encode_images.h"
+#include "media/testing/metadata.h"
+#include "media/testing/worker_zygote.h"
 #include "sandbox/memfd.h"
+#include "sandbox/test_processes.h"
 
 namespace tessera::media {
 namespace {
 
+using sandbox::test_support::count_open_fds;
+using sandbox::test_support::descendants;
+using sandbox::test_support::only_new;
+using sandbox::test_support::shrinks_to;
 using std::chrono::milliseconds;
 using testing::encode_png;
 using testing::gradient;
@@ -26,15 +33,7 @@ using testing::to_media;
 constexpr milliseconds kPatient{60'000};
 
 DecoderOptions real_worker() {
-  return {TESSERA_MEDIA_WORKER, kPatient, milliseconds(0)};
-}
-
-std::ptrdiff_t count_open_fds() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
-}
-
-bool has_no_child() {
-  return ::waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD;
+  return {&testing::worker_zygote(TESSERA_MEDIA_WORKER), kPatient, milliseconds(0)};
 }
 
 std::vector<EncodedMedia> media_of(std::initializer_list<testing::ByteVector> files) {
@@ -107,12 +106,14 @@ TEST(DecodeSession, LimitsOfTheWorkerLeaveRoomForTheLargestAllowedImages) {
 
 TEST(DecodeSession, ASpentSessionLeavesNoProcessAndNoDescriptor) {
   const auto media = media_of({encode_png(gradient({5, 5}))});
+  const auto worker = real_worker();
   const auto n_open = count_open_fds();
+  const auto before = descendants();
 
-  ASSERT_TRUE(decode_all(real_worker(), media));
+  ASSERT_TRUE(decode_all(worker, media));
 
   EXPECT_EQ(count_open_fds(), n_open);
-  EXPECT_TRUE(has_no_child());
+  EXPECT_TRUE(shrinks_to(before));
 }
 
 TEST(DecodeSession, SealsTheFilesSoThatNobodyChangesThemLater) {
@@ -206,34 +207,155 @@ TEST(DecodeSession, ReportsAFileThatSomebodyCanStillWrite) {
 TEST(DecodeSession, ReportsAMissingWorkerAsUnavailable) {
   const auto media = media_of({encode_png(gradient({5, 5}))});
 
-  const auto session = DecodeSession::open({.worker_path = "/nonexistent/worker"}, {}, media, {});
+  const auto session = DecodeSession::open({}, {}, media, {});
 
   ASSERT_FALSE(session);
   EXPECT_EQ(session.error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(session.error().reason, "media_worker_unavailable");
 }
 
-TEST(DecodeSession, ReportsAWorkerThatIsKilledBetweenProbeAndDecode) {
+TEST(DecodeSession, ReportsADecoderThatIsKilledBetweenProbeAndDecode) {
+  const auto worker = real_worker();
+  const auto before = descendants();
   const auto media = media_of({encode_png(gradient({5, 5}))});
-  auto session = DecodeSession::open(real_worker(), {}, media, {});
+  auto session = DecodeSession::open(worker, {}, media, {});
   ASSERT_TRUE(session);
   ASSERT_TRUE(session->probe());
 
-  ::kill(session->worker_pid(), SIGKILL);
+  ::kill(only_new(before), SIGKILL);
   const auto images = session->decode();
 
   EXPECT_EQ(reason_of(images), "media_decoder_failed");
+  EXPECT_EQ(session->death(), DecoderDeath::kSignal);
 }
 
-TEST(DecodeSession, EndsAWorkerThatIsStopped) {
+TEST(DecodeSession, EndsADecoderThatIsStopped) {
+  const auto worker = real_worker();
+  const auto before = descendants();
   const auto media = media_of({encode_png(gradient({5, 5}))});
   {
-    auto session = DecodeSession::open(real_worker(), {}, media, {});
+    auto session = DecodeSession::open(worker, {}, media, {});
     ASSERT_TRUE(session);
-    ::kill(session->worker_pid(), SIGSTOP);
+    ::kill(only_new(before), SIGSTOP);
   }
 
-  EXPECT_TRUE(has_no_child());
+  EXPECT_TRUE(shrinks_to(before));
+}
+
+TEST(DecodeSession, GivesUpADecoderThatIsStoppedMidDecode) {
+  auto worker = real_worker();
+  const auto before = descendants();
+  const auto media = media_of({encode_png(gradient({5, 5}))});
+  {
+    auto session = DecodeSession::open(worker, {}, media, {});
+    ASSERT_TRUE(session);
+    ASSERT_TRUE(session->probe());
+    const auto running = descendants();
+    auto other = DecodeSession::open(worker, {}, media, {});
+    ::kill(only_new(running), SIGSTOP);
+
+    auto third = DecodeSession::open(worker, {}, media, {});
+
+    EXPECT_TRUE(session->decode()) << "others finish";
+    EXPECT_TRUE(third->decode());
+  }
+
+  EXPECT_TRUE(shrinks_to(before));
+}
+
+TEST(DecodeSession, SurvivesTheDeathOfTheZygote) {
+  const auto worker = real_worker();
+  const auto before = descendants();
+  const auto media = media_of({encode_png(gradient({5, 5}))});
+  auto session = DecodeSession::open(worker, {}, media, {});
+  ASSERT_TRUE(session);
+  ASSERT_TRUE(session->probe());
+
+  ::kill(only_new(before), SIGSTOP);  // so that it cannot be quicker than its end
+  ::kill(worker.zygote->pid(), SIGKILL);
+
+  EXPECT_EQ(reason_of(session->decode()), "media_decoder_failed");
+  EXPECT_EQ(session->death(), DecoderDeath::kLost);
+  EXPECT_TRUE(decode_all(worker, media)) << "the next request starts it again, or is tried twice";
+}
+
+TEST(DecodeSession, FullDescriptorTableCostsOneRequest) {
+  const auto worker = real_worker();
+  const auto media = media_of({encode_png(gradient({5, 5}))});
+  ASSERT_TRUE(decode_all(worker, media));
+  const auto before = descendants();
+  const auto n_open = count_open_fds();
+  rlimit original{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &original), 0);
+  const rlimit low{64, original.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &low);
+  std::vector<UniqueFd> fillers;
+  for (UniqueFd next(::dup(STDIN_FILENO)); next; next.reset(::dup(STDIN_FILENO))) {
+    fillers.push_back(std::move(next));
+  }
+
+  // From no descriptor left to one less than is needed in all; each fails at another place.
+  int n_refused = 0;
+  for (;; fillers.pop_back(), ++n_refused) {
+    const auto images = decode_all(worker, media);
+    if (images) break;
+    EXPECT_EQ(images.error().code, ErrorCode::kUnavailable) << images.error().message;
+  }
+  ::setrlimit(RLIMIT_NOFILE, &original);
+  fillers.clear();
+
+  EXPECT_GE(n_refused, 4);
+  EXPECT_EQ(count_open_fds(), n_open);
+  EXPECT_TRUE(shrinks_to(before));
+}
+
+/// One file of every kind that the codecs take, and what is left of each when it is cut.
+std::vector<testing::ByteVector> corpus() {
+  const auto picture = gradient({48, 32});
+  const auto profile = testing::icc_with_red_and_green_swapped();  // lcms2 has work to do
+  std::vector<testing::ByteVector> files;
+  for (const bool interlaced : {false, true}) {
+    testing::PngOptions png;
+    png.interlaced = interlaced;
+    png.icc = interlaced ? profile : testing::ByteVector();
+    files.push_back(encode_png(picture, png));
+  }
+  for (const bool progressive : {false, true}) {
+    testing::JpegOptions jpeg;
+    jpeg.progressive = progressive;
+    jpeg.icc = progressive ? profile : testing::ByteVector();
+    files.push_back(testing::encode_jpeg(picture, jpeg));
+  }
+  for (const bool lossless : {false, true}) {
+    testing::WebpOptions webp;
+    webp.lossless = lossless;
+    files.push_back(testing::encode_webp(picture, webp));
+  }
+  testing::GifOptions gif;
+  gif.palette_rgb = {0, 0, 0, 255, 255, 255};
+  files.push_back(testing::encode_gif({{4, 2}, testing::ByteVector(8, 1)}, gif));
+  const std::size_t n_whole = files.size();
+  for (std::size_t i = 0; i < n_whole; ++i) {
+    for (const std::size_t part : {1U, 2U, 3U}) {
+      files.emplace_back(files[i].begin(), files[i].begin() + static_cast<std::ptrdiff_t>(
+                                                                  files[i].size() * part / 4));
+    }
+  }
+  return files;
+}
+
+TEST(DecodeSession, NoFileOfTheCorpusMakesADecoderCallWhatIsForbidden) {
+  const auto worker = real_worker();
+  int n_decoded = 0;
+  for (const auto& file : corpus()) {
+    const auto media = media_of({file});
+    auto session = DecodeSession::open(worker, {}, media, {});
+    if (!session) continue;  // too short for its signature
+    n_decoded += session->decode() ? 1 : 0;
+    EXPECT_EQ(session->death(), std::nullopt);
+  }
+
+  EXPECT_GE(n_decoded, 7) << "every whole file";
 }
 
 // --- a worker that misbehaves, under the real client ---
@@ -251,7 +373,7 @@ class HostileWorker : public ::testing::Test {
     if (!std::filesystem::is_symlink(link)) {
       std::filesystem::create_symlink(TESSERA_MEDIA_FAKE_WORKER, link);
     }
-    return {std::filesystem::absolute(link), timeout, milliseconds(0)};
+    return {&testing::worker_zygote(std::filesystem::absolute(link)), timeout, milliseconds(0)};
   }
 
   std::vector<EncodedMedia> media_ =
@@ -273,6 +395,7 @@ class MisbehavingWorker : public HostileWorker,
 
 TEST_P(MisbehavingWorker, FailsTheRequestAndLeavesNothingBehind) {
   const auto options = worker(GetParam());
+  const auto before = descendants();
   const auto n_open = count_open_fds();
 
   const auto images = decode_all(options, media_);
@@ -282,7 +405,7 @@ TEST_P(MisbehavingWorker, FailsTheRequestAndLeavesNothingBehind) {
   EXPECT_EQ(images.error().reason, "media_decoder_failed");
   EXPECT_TRUE(images.error().message.starts_with("image ")) << images.error().message;
   EXPECT_EQ(count_open_fds(), n_open);
-  EXPECT_TRUE(has_no_child());
+  EXPECT_TRUE(shrinks_to(before));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -291,8 +414,9 @@ INSTANTIATE_TEST_SUITE_P(
                       "probe_twice", "probe_flood", "probe_wrong_index", "probe_wrong_version",
                       "probe_wrong_kind", "probe_unknown_error", "probe_unknown_format",
                       "probe_no_scans", "decode_die", "decode_exit", "decode_keeps_mapping",
-                      "decode_twice", "decode_wrong_index", "decode_wrong_size",
-                      "decode_wrong_stride", "decode_wrong_channels", "decode_unknown_error"),
+                      "decode_keeps_writing", "probe_forbidden", "decode_twice",
+                      "decode_wrong_index", "decode_wrong_size", "decode_wrong_stride",
+                      "decode_wrong_channels", "decode_unknown_error"),
     [](const auto& info) { return std::string(info.param); });
 
 TEST_F(HostileWorker, ImpossibleSizesAreRefusedBeforeAnythingIsAllocated) {
@@ -304,26 +428,52 @@ TEST_F(HostileWorker, CannotResizeTheOutput) {
   EXPECT_TRUE(decode_all(worker("decode_resizes"), media_));
 }
 
+TEST_F(HostileWorker, DeathIsNamedByItsCause) {
+  const std::pair<const char*, DecoderDeath> causes[] = {
+      {"probe_forbidden", DecoderDeath::kForbiddenCall},
+      {"probe_die", DecoderDeath::kSignal},
+      {"decode_die", DecoderDeath::kSignal},
+      {"probe_exit", DecoderDeath::kExit},
+      {"decode_exit", DecoderDeath::kExit},
+      {"probe_short", DecoderDeath::kProtocol},
+      {"probe_wrong_index", DecoderDeath::kProtocol},
+      {"decode_keeps_mapping", DecoderDeath::kProtocol},
+  };
+  for (const auto& [mode, cause] : causes) {
+    auto session = DecodeSession::open(worker(mode), {}, media_, {});
+    ASSERT_TRUE(session) << session.error().message;
+
+    EXPECT_FALSE(session->decode());
+
+    EXPECT_EQ(session->death(), cause) << mode << ": " << to_string(*session->death());
+  }
+}
+
 TEST_F(HostileWorker, IsKilledAtTheDeadline) {
   for (const char* mode : {"probe_hang", "decode_hang"}) {
-    const auto images = decode_all(worker(mode, milliseconds(100)), media_);
+    const auto options = worker(mode, milliseconds(100));
+    const auto before = descendants();
+
+    const auto images = decode_all(options, media_);
 
     ASSERT_FALSE(images);
     EXPECT_EQ(images.error().reason, "media_decoder_failed") << images.error().message;
-    EXPECT_TRUE(has_no_child());
+    EXPECT_TRUE(shrinks_to(before));
   }
 }
 
 TEST_F(HostileWorker, IsKilledWhenTheRequestIsCancelled) {
   for (const char* mode : {"probe_hang", "decode_hang"}) {
+    const auto options = worker(mode);
+    const auto before = descendants();
     std::stop_source source;
     std::jthread canceller([&source] { source.request_stop(); });
 
-    const auto images = decode_all(worker(mode), media_, {}, source.get_token());
+    const auto images = decode_all(options, media_, {}, source.get_token());
 
     ASSERT_FALSE(images);
     EXPECT_EQ(images.error().code, ErrorCode::kCancelled);
-    EXPECT_TRUE(has_no_child());
+    EXPECT_TRUE(shrinks_to(before));
   }
 }
 

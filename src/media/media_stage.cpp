@@ -76,6 +76,12 @@ Result<void> MediaStage::serve(InFlight& request, const std::stop_token& stop) {
   TSR_ASSIGN_OR_RETURN(
       DecodeSession session,
       DecodeSession::open(options_.decoder, request.limits, request.request.media, either.token()));
+  auto decoded = decode(request, session);
+  if (const auto death = session.death(); death && hooks_.on_death) hooks_.on_death(*death);
+  return decoded;
+}
+
+Result<void> MediaStage::decode(InFlight& request, DecodeSession& session) {
   TSR_ASSIGN_OR_RETURN(const std::vector<ProbedImage> probed, session.probe());
 
   request.trace.enter(Stage::kPlan, clock_.now());

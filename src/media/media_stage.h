@@ -1,6 +1,7 @@
 // Stage 3 as threads: requests with media → planned prompts and prepared tiles.
 //
-// Each media thread serves one request at a time through one DecodeSession. What it needs from the
+// Each media thread serves one request at a time through one DecodeSession, whose child is killed
+// with it. What it needs from the
 // stages around it (planning from sizes, preparing from pixels) comes as functions, so that it
 // knows neither prompts nor models.
 #pragma once
@@ -28,6 +29,8 @@ struct MediaHooks {
   std::function<void(std::unique_ptr<InFlight>)> next;
   /// One image was decoded, or its session failed; may be empty.
   std::function<void(const std::optional<Error>&)> on_decoded;
+  /// A decoder did not end in order; may be empty.
+  std::function<void(DecoderDeath)> on_death;
 };
 
 struct MediaStageOptions {
@@ -52,7 +55,7 @@ class MediaStage {
   /// Queues a request with media. False (item untouched) when full or shut down.
   [[nodiscard]] bool try_submit(std::unique_ptr<InFlight>&& request);
 
-  /// Kills the workers that run, ends what is queued with `unavailable`, joins. Idempotent.
+  /// Kills the decoders that run, ends what is queued with `unavailable`, joins. Idempotent.
   void shutdown();
 
   std::size_t queue_depth() const { return queue_.size(); }
@@ -60,6 +63,7 @@ class MediaStage {
  private:
   void run(const std::stop_token& stop);
   Result<void> serve(InFlight& request, const std::stop_token& stop);
+  Result<void> decode(InFlight& request, DecodeSession& session);
 
   const MediaStageOptions options_;
   const Limits limits_;

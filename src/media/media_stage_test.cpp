@@ -6,6 +6,7 @@
 
 #include "core/token_stream.h"
 #include "media/testing/encode_images.h"
+#include "media/testing/worker_zygote.h"
 
 namespace tessera::media {
 namespace {
@@ -18,7 +19,7 @@ using testing::to_media;
 class MediaStageTest : public ::testing::Test {
  protected:
   MediaStageTest() {
-    options_.decoder.worker_path = TESSERA_MEDIA_WORKER;
+    options_.decoder.zygote = &testing::worker_zygote(TESSERA_MEDIA_WORKER);
     options_.decoder.base_timeout = std::chrono::seconds(60);
     options_.n_threads = 1;
     options_.queue_capacity = 4;
@@ -88,7 +89,7 @@ TEST_F(MediaStageTest, RefusedPlanEndsTheRequestBeforeAnyPixelIsDecoded) {
 }
 
 TEST_F(MediaStageTest, WorkerThatCannotBeStartedIsTheRequestsError) {
-  options_.decoder.worker_path = "/nonexistent/worker";
+  options_.decoder.zygote = nullptr;
   start();
 
   ASSERT_TRUE(stage_->try_submit(request({{20, 10}})));
@@ -97,7 +98,7 @@ TEST_F(MediaStageTest, WorkerThatCannotBeStartedIsTheRequestsError) {
 }
 
 TEST_F(MediaStageTest, CancellationKillsAWorkerThatHangs) {
-  options_.decoder.worker_path = TESSERA_MEDIA_FAKE_WORKER;
+  options_.decoder.zygote = &testing::worker_zygote(TESSERA_MEDIA_FAKE_WORKER);
   start();
   ASSERT_TRUE(stage_->try_submit(request({{20, 10}})));
 
@@ -129,7 +130,7 @@ TEST_F(MediaStageTest, ShutdownEndsWhatIsQueued) {
 
 TEST(ProbeSizes, GivesSizesInOrderAndNothingForNoMedia) {
   DecoderOptions options;
-  options.worker_path = TESSERA_MEDIA_WORKER;
+  options.zygote = &testing::worker_zygote(TESSERA_MEDIA_WORKER);
   std::vector<EncodedMedia> media;
   media.push_back(to_media(encode_png(gradient({7, 9}))));
 

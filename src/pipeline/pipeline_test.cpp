@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "media/testing/encode_images.h"
+#include "media/testing/worker_zygote.h"
 #include "runtime/fake/fake_runtime.h"
 
 namespace tessera::pipeline {
@@ -67,7 +68,7 @@ class PipelineTest : public ::testing::Test {
   PipelineTest() { fake_.control = control_; }
 
   void start() {
-    options_.decoder.worker_path = TESSERA_MEDIA_WORKER;
+    options_.decoder.zygote = &media::testing::worker_zygote(TESSERA_MEDIA_WORKER);
     options_.decoder.base_timeout = std::chrono::seconds(60);
     pipeline_ =
         std::make_unique<Pipeline>(runtime::fake::load(fake_).value(), options_, clock_, metrics_);

@@ -1,5 +1,6 @@
-// A worker that misbehaves in one way, chosen by the name it is started under (a link to it), since
-// a worker gets no arguments and no environment. For tests of the client.
+// A worker whose children misbehave in one way, chosen by the name it is started under (a link to
+// it), since a worker gets no arguments and no environment. For tests of the client. Its children
+// do not lock themselves down, so that they can do their worst.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -10,16 +11,18 @@
 #include <csignal>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 #include "media/wire.h"
 #include "sandbox/channel.h"
-#include "sandbox/child_process.h"
+#include "sandbox/zygote_loop.h"
 
 namespace {
 
-using tessera::UniqueFd;
 using tessera::sandbox::Channel;
 using tessera::sandbox::IoStatus;
+using tessera::sandbox::Lockdown;
 namespace wire = tessera::media::wire;
 
 constexpr int kWidth = 4;
@@ -76,6 +79,16 @@ wire::DecodeReply corrupt(wire::DecodeReply reply, std::string_view mode) {
   return reply;
 }
 
+/// Writes on while the parent reads, from a second thread, which an unfiltered child can have.
+void keep_writing(int fd) {
+  static std::vector<std::jthread> writers;
+  auto* const pixels = static_cast<volatile unsigned char*>(
+      ::mmap(nullptr, 1, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+  writers.emplace_back([pixels] {
+    for (;;) *pixels = static_cast<unsigned char>(*pixels + 1);
+  });
+}
+
 /// Tries everything that the seals must prevent. True when all of it failed.
 bool cannot_resize(int fd) {
   return ::ftruncate(fd, 0) != 0 && ::ftruncate(fd, LLONG_MAX / 2) != 0;
@@ -83,6 +96,7 @@ bool cannot_resize(int fd) {
 
 void probe_phase(Channel& channel, std::string_view mode, std::uint32_t n_items) {
   if (mode == "probe_hang") hang();
+  if (mode == "probe_forbidden") ::raise(SIGSYS);
   if (mode == "probe_die") die();
   if (mode == "probe_exit") ::_exit(0);
   if (mode == "probe_short") {
@@ -102,7 +116,7 @@ void probe_phase(Channel& channel, std::string_view mode, std::uint32_t n_items)
   }
 }
 
-void decode_phase(Channel& channel, std::string_view mode) {
+[[noreturn]] void decode_phase(Channel& channel, std::string_view mode) {
   for (;;) {
     const auto planned = channel.receive<wire::DecodePlan>(1);
     if (planned.status != IoStatus::kOk || planned.fds.size() != 1) ::_exit(1);
@@ -114,9 +128,18 @@ void decode_phase(Channel& channel, std::string_view mode) {
     if (mode == "decode_keeps_mapping") {
       (void)::mmap(nullptr, 1, PROT_READ | PROT_WRITE, MAP_SHARED, output, 0);
     }
+    if (mode == "decode_keeps_writing") keep_writing(output);
     (void)channel.send(corrupt(honest_decode(planned.message), mode), {});
     if (mode == "decode_twice") (void)channel.send(honest_decode(planned.message), {});
   }
+}
+
+[[noreturn]] void serve(Channel& channel, std::string_view mode) {
+  if (mode == "open_exit") ::_exit(0);
+  const auto opened = channel.receive<wire::OpenRequest>(wire::kItemsMax);
+  if (opened.status != IoStatus::kOk) ::_exit(1);
+  probe_phase(channel, mode, static_cast<std::uint32_t>(opened.message.n_items));
+  decode_phase(channel, mode);
 }
 
 }  // namespace
@@ -124,10 +147,7 @@ void decode_phase(Channel& channel, std::string_view mode) {
 int main(int /*argc*/, char** argv) {
   const std::string path = argv[0];
   const std::string mode = path.substr(path.rfind('/') + 1);
-  Channel channel{UniqueFd(tessera::sandbox::kChildChannelFd)};
-  if (mode == "open_exit") ::_exit(0);
-  const auto opened = channel.receive<wire::OpenRequest>(wire::kItemsMax);
-  if (opened.status != IoStatus::kOk) ::_exit(1);
-  probe_phase(channel, mode, static_cast<std::uint32_t>(opened.message.n_items));
-  decode_phase(channel, mode);
+  tessera::sandbox::run_worker({{}, [&mode](Channel& channel, const Lockdown& /*lockdown*/) -> int {
+                                  serve(channel, mode);
+                                }});
 }
