@@ -36,8 +36,9 @@ struct HttpOptions {
   std::uint16_t port = 8080;          // 0 = any free one
   int n_threads = 2;                  // parsing and writing is a small part of a request's work
   Limits limits;
-  admission::ApiKeys keys;  // none = everyone may call
-  std::string model_name;   // as clients say it; empty = the model's own name
+  admission::ApiKeys keys;    // none = everyone may call
+  std::string model_name;     // as clients say it; empty = the model's own name
+  std::string sandbox_level;  // of image decoders, for /healthz: "A", "B" or "C"
   HttpTimeouts timeouts;
   /// Bodies being read and images waiting for their turn, over all connections.
   std::size_t media_bytes_max = std::size_t{1} << 30U;  // 16 bodies of the largest size

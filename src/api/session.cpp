@@ -56,6 +56,12 @@ StaticText route_name(Route route) {
   return "none";
 }
 
+/// @param sandbox_level  one of three letters; empty = nobody said
+std::string health_json(const std::string& sandbox_level) {
+  if (sandbox_level.empty()) return R"({"status":"ok"})";
+  return R"({"status":"ok","sandbox_level":")" + sandbox_level + "\"}";
+}
+
 std::string_view view(beast::string_view text) {
   return {text.data(), text.size()};
 }
@@ -275,7 +281,7 @@ Reply Session::simple_reply(const MatchedRoute& matched) const {
       reply.body = model_json(context_.model_name, context_.started_seconds);
       break;
     case Route::kHealth:
-      reply.body = R"({"status":"ok"})";
+      reply.body = health_json(context_.options.sandbox_level);
       break;
     case Route::kReady:
       if (context_.stopping || !context_.service.ready()) {

@@ -15,6 +15,13 @@ using test_support::Response;
 
 class SessionTest : public test_support::ServerTest {};
 
+TEST_F(SessionTest, HealthSaysHowDecodersAreConfined) {
+  options.sandbox_level = "B";
+  start();
+
+  EXPECT_EQ(exchange(get("/healthz")).body, R"({"status":"ok","sandbox_level":"B"})");
+}
+
 TEST_F(SessionTest, AnswersTheSimpleRoutes) {
   start();
 

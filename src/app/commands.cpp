@@ -50,6 +50,7 @@ struct Session {
   SteadyClock clock;
   cli::LoadedSettings settings;
   std::unique_ptr<metrics::Metrics> metrics;
+  std::unique_ptr<sandbox::Zygote> media_worker;
   std::unique_ptr<pipeline::Pipeline> pipeline;
 };
 
@@ -57,8 +58,11 @@ Result<std::unique_ptr<Session>> open_session(const cli::SettingFlags& flags) {
   auto session = std::make_unique<Session>();
   TSR_ASSIGN_OR_RETURN(session->settings, read_settings(flags));
   session->metrics = std::make_unique<metrics::Metrics>(build_info());
-  TSR_ASSIGN_OR_RETURN(session->pipeline,
-                       start_pipeline(session->settings.values, session->clock, *session->metrics));
+  const cli::Settings& settings = session->settings.values;
+  TSR_ASSIGN_OR_RETURN(session->media_worker,
+                       start_media_worker(settings, session->clock, *session->metrics));
+  TSR_ASSIGN_OR_RETURN(session->pipeline, start_pipeline(settings, *session->media_worker,
+                                                         session->clock, *session->metrics));
   return session;
 }
 
@@ -84,12 +88,14 @@ ExitCode run(const cli::PlanOptions& options, SignalWatcher& /*signals*/,
   return cli::run_plan(options, *std::move(media), *s.pipeline, terminal);
 }
 
-api::HttpOptions http_options(const cli::Settings& settings, admission::ApiKeys keys) {
+api::HttpOptions http_options(const cli::Settings& settings, admission::ApiKeys keys,
+                              std::string_view sandbox_level) {
   api::HttpOptions http;
   http.address = settings.host;
   http.port = static_cast<std::uint16_t>(settings.port);
   http.n_threads = settings.n_http_threads;
   http.limits = settings.limits;
+  http.sandbox_level = sandbox_level;
   http.keys = std::move(keys);
   return http;
 }
@@ -99,14 +105,21 @@ Result<admission::ApiKeys> load_keys(const cli::Settings& settings) {
   return admission::ApiKeys::load(settings.api_key_file);
 }
 
+void print_level(sandbox::SandboxLevel level, const cli::Terminal& terminal) {
+  const bool safe = level != sandbox::SandboxLevel::kC;
+  terminal.out << "tessera: image decoders at sandbox level " << sandbox::to_string(level)
+               << (safe ? "" : ": not confined, as unsafe_decoders allows") << std::endl;
+}
+
 ExitCode serve(Session& session, SignalWatcher& signals, const cli::Terminal& terminal) {
   const cli::Settings& settings = session.settings.values;
   auto keys = load_keys(settings);
   if (!keys) return cli::print_startup_error(keys.error(), false, terminal);
+  const std::string_view level = sandbox::to_string(session.media_worker->level());
   pipeline::Pipeline& pipeline = *session.pipeline;
   metrics::Metrics& metrics = *session.metrics;
   api::HttpServer server(
-      http_options(settings, *std::move(keys)), pipeline,
+      http_options(settings, *std::move(keys), level), pipeline,
       [&pipeline, &metrics] {
         pipeline.publish_gauges();
         return metrics.expose();
@@ -116,6 +129,7 @@ ExitCode serve(Session& session, SignalWatcher& signals, const cli::Terminal& te
   if (!port) return cli::print_startup_error(port.error(), false, terminal);
   terminal.out << "tessera: " << pipeline.model().name << " at http://" << settings.host << ":"
                << *port << "/v1" << std::endl;
+  print_level(session.media_worker->level(), terminal);
   signals.wait();
   terminal.out << "tessera: stopping" << std::endl;
   server.stop(kStopGrace);

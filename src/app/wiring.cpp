@@ -87,11 +87,22 @@ Result<cli::LoadedSettings> read_settings(const cli::SettingFlags& flags) {
   return cli::load_settings(inputs);
 }
 
+Result<std::unique_ptr<sandbox::Zygote>> start_media_worker(const cli::Settings& settings,
+                                                            const Clock& clock,
+                                                            metrics::Metrics& metrics) {
+  TSR_ASSIGN_OR_RETURN(std::string path, media_worker_path(settings));
+  TSR_ASSIGN_OR_RETURN(auto zygote,
+                       sandbox::Zygote::start({std::move(path), settings.unsafe_decoders}, clock));
+  metrics.set_sandbox_level(sandbox::to_string(zygote->level()));
+  return zygote;
+}
+
 Result<std::unique_ptr<pipeline::Pipeline>> start_pipeline(const cli::Settings& settings,
+                                                           sandbox::Zygote& media_worker,
                                                            const Clock& clock,
                                                            metrics::Metrics& metrics) {
   pipeline::PipelineOptions options;
-  TSR_ASSIGN_OR_RETURN(options.decoder.worker_path, media_worker_path(settings));
+  options.decoder.zygote = &media_worker;
   TSR_ASSIGN_OR_RETURN(runtime::LoadedModel loaded, load_model(settings));
   options.limits = settings.limits;
   options.n_media_threads = settings.n_media_threads;

@@ -19,10 +19,24 @@ TEST(Wiring, MissingMediaWorkerIsNamed) {
   SteadyClock clock;
   metrics::Metrics metrics(build_info());
 
-  const auto pipeline = start_pipeline(settings, clock, metrics);
+  const auto worker = start_media_worker(settings, clock, metrics);
 
-  ASSERT_FALSE(pipeline);
-  EXPECT_EQ(pipeline.error().reason, "media_worker_not_found");
+  ASSERT_FALSE(worker);
+  EXPECT_EQ(worker.error().reason, "media_worker_not_found");
+}
+
+TEST(Wiring, LevelOfTheMediaWorkerIsAMetric) {
+  cli::Settings settings;
+  settings.media_worker_path = TESSERA_MEDIA_WORKER;
+  SteadyClock clock;
+  metrics::Metrics metrics(build_info());
+
+  const auto worker = start_media_worker(settings, clock, metrics);
+
+  ASSERT_TRUE(worker) << worker.error().message;
+  const std::string level(sandbox::to_string((*worker)->level()));
+  EXPECT_NE(metrics.expose().find("tessera_sandbox_level{level=\"" + level + "\"} 1"),
+            std::string::npos);
 }
 
 TEST(Wiring, VersionNamesTheRuntime) {

@@ -73,11 +73,24 @@ std::string type_name_of(const SettingDefinition& setting) {
   return "TEXT";
 }
 
+bool is_switch(const SettingDefinition& setting) {
+  Settings unused;
+  return std::holds_alternative<bool*>(setting.field(unused));
+}
+
 void add_settings(RawCommand& command, SettingGroup last_group) {
   for (const SettingDefinition& setting : setting_table()) {
     if (setting.group > last_group) continue;
     std::string title(group_title(setting.group));
     title[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(title[0])));
+    if (is_switch(setting)) {
+      command.app
+          ->add_flag(flag_name(setting), command.settings[std::string(setting.key)],
+                     std::string(setting.help))
+          ->take_last()
+          ->group(title);
+      continue;
+    }
     command.app
         ->add_option(
             flag_name(setting), command.settings[std::string(setting.key)],

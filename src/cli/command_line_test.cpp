@@ -99,6 +99,13 @@ TEST(CommandLine, SettingsAreCollectedByKey) {
             (std::map<std::string, std::string>{{"port", "9001"}, {"limits.images_max", "2"}}));
 }
 
+TEST(CommandLine, ASwitchNeedsNoValue) {
+  const auto parsed = parse_command_line(std::vector<std::string>{"serve", "--unsafe-decoders"});
+
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(std::get<ServeOptions>(*parsed).settings.values.at("unsafe_decoders"), "true");
+}
+
 TEST(CommandLine, SettingsNotGivenAreNotThere) {
   const auto serve = parsed<ServeOptions>({"serve"});
 

@@ -45,6 +45,10 @@ std::optional<std::string> node_text(const toml::node& node, const SettingField&
                             !std::holds_alternative<std::chrono::milliseconds*>(field);
   const bool takes_string =
       !std::holds_alternative<int*>(field) && !std::holds_alternative<std::int64_t*>(field);
+  if (const auto* boolean = node.as_boolean(); std::holds_alternative<bool*>(field)) {
+    if (boolean == nullptr) return std::nullopt;
+    return boolean->get() ? "true" : "false";
+  }
   if (const auto* number = node.as_integer(); number != nullptr && takes_number) {
     return std::to_string(number->get());
   }

@@ -38,7 +38,16 @@ TEST(ConfigFile, MayBeEmpty) {
   EXPECT_TRUE(settings->empty());
 }
 
-TEST(ConfigFile, BooleansAndFloatsAreNoSettings) {
+TEST(ConfigFile, BooleansAreForSwitchesAlone) {
+  const auto settings = parse_config_file({"t.toml", "unsafe_decoders = true"});
+
+  ASSERT_TRUE(settings) << settings.error().message;
+  EXPECT_EQ((*settings)[0].text, "true");
+  EXPECT_FALSE(parse_config_file({"t.toml", "unsafe_decoders = 1"}));
+  EXPECT_FALSE(parse_config_file({"t.toml", "unsafe_decoders = \"true\""}));
+}
+
+TEST(ConfigFile, BooleansAndFloatsAreNoOtherSettings) {
   EXPECT_FALSE(parse_config_file({"t.toml", "port = true"}));
   EXPECT_FALSE(parse_config_file({"t.toml", "port = 1.0"}));
   EXPECT_FALSE(parse_config_file({"t.toml", "host = true"}));

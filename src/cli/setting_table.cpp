@@ -48,6 +48,9 @@ constexpr std::array kTable = std::to_array<SettingDefinition>({
      "decoding is short beside encoding"},
     {"media_worker", kMedia, [](Settings& s) -> SettingField { return &s.media_worker_path; }, {},
      "", "tessera-media-worker beside the program", "program that decodes images", ""},
+    {"unsafe_decoders", kMedia, [](Settings& s) -> SettingField { return &s.unsafe_decoders; }, {},
+     "", "", "decode images even where the kernel cannot confine decoders; for debugging only",
+     "a decoder that a file takes over could do all that the server can"},
 
     {"sequences", kEngine, [](Settings& s) -> SettingField { return &s.n_sequences; },
      {1, kSequencesMax}, "sequences", "", "answers generated at once",

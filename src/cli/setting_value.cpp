@@ -103,6 +103,12 @@ Result<void> parse_name(std::string_view text, std::span<const std::string_view>
   return bad_value(std::move(message));
 }
 
+Result<void> parse_bool(std::string_view text, bool& value) {
+  if (text != "true" && text != "false") return bad_value(quoted(text) + " is not true or false");
+  value = text == "true";
+  return {};
+}
+
 }  // namespace
 
 Result<void> parse_value(std::string_view text, const SettingField& field,
@@ -117,6 +123,7 @@ Result<void> parse_value(std::string_view text, const SettingField& field,
   if (auto* const* target = std::get_if<LogFormat*>(&field)) {
     return parse_name(text, kLogFormatNames, **target);
   }
+  if (auto* const* target = std::get_if<bool*>(&field)) return parse_bool(text, **target);
 
   const std::optional<std::int64_t> number = parse_number(text, field);
   if (!number) return bad_value(quoted(text) + " is not " + std::string(expected_form(field)));
@@ -127,7 +134,9 @@ Result<void> parse_value(std::string_view text, const SettingField& field,
   std::visit(
       [&](auto* target) {
         using Value = std::remove_pointer_t<decltype(target)>;
-        if constexpr (std::is_same_v<Value, std::chrono::milliseconds>) {
+        if constexpr (std::is_same_v<Value, bool>) {
+          // Parsed above.
+        } else if constexpr (std::is_same_v<Value, std::chrono::milliseconds>) {
           *target = std::chrono::milliseconds(*number);
         } else if constexpr (std::is_integral_v<Value>) {
           *target = static_cast<Value>(*number);
@@ -143,6 +152,8 @@ std::string toml_value(const SettingField& field) {
         using Value = std::remove_const_t<std::remove_pointer_t<decltype(value)>>;
         if constexpr (std::is_same_v<Value, std::string>) {
           return toml_string(*value);
+        } else if constexpr (std::is_same_v<Value, bool>) {
+          return *value ? "true" : "false";
         } else if constexpr (std::is_same_v<Value, LogLevel>) {
           return quoted(kLogLevelNames.at(static_cast<std::size_t>(*value)));
         } else if constexpr (std::is_same_v<Value, LogFormat>) {
@@ -162,6 +173,7 @@ std::string_view expected_form(const SettingField& field) {
   if (std::holds_alternative<std::string*>(field)) return "a text";
   if (std::holds_alternative<LogLevel*>(field)) return "a log level";
   if (std::holds_alternative<LogFormat*>(field)) return "a log format";
+  if (std::holds_alternative<bool*>(field)) return "true or false";
   if (std::holds_alternative<std::size_t*>(field)) return "a size like 20MiB, 16KiB or 512";
   if (std::holds_alternative<std::chrono::milliseconds*>(field)) {
     return "a duration with its unit, like 500ms, 30s or 5min";

@@ -19,7 +19,8 @@ using SettingField = std::variant<std::string*,                // any text
                                   std::int64_t*,               // whole number
                                   std::size_t*,                // bytes: 512, 16KiB, 20MiB, 1GiB
                                   std::chrono::milliseconds*,  // 500ms, 30s, 5min, 1h
-                                  LogLevel*, LogFormat*>;
+                                  LogLevel*, LogFormat*,
+                                  bool*>;  // true or false
 
 /// Inclusive; in bytes for sizes and milliseconds for durations.
 struct SettingBounds {

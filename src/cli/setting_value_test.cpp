@@ -90,6 +90,16 @@ TEST(SettingValue, LogLevelsAreNames) {
   EXPECT_FALSE(parse_value("verbose", &level, {}));
 }
 
+TEST(SettingValue, SwitchesAreTrueOrFalse) {
+  bool value = false;
+  EXPECT_TRUE(parse_value("true", &value, {}));
+  EXPECT_TRUE(value);
+  EXPECT_EQ(toml_value(&value), "true");
+  EXPECT_TRUE(parse_value("false", &value, {}));
+  EXPECT_FALSE(value);
+  for (const char* text : {"", "1", "yes", "TRUE"}) EXPECT_FALSE(parse_value(text, &value, {}));
+}
+
 TEST(SettingValue, PrintsAsToml) {
   std::string text = "a \"b\"\\\n";
   std::size_t bytes = 0;

@@ -41,6 +41,7 @@ struct Settings {
   // Media.
   int n_media_threads = 2;
   std::string media_worker_path;  // empty = beside the program
+  bool unsafe_decoders = false;   // decode even where decoders cannot be confined
 
   // Server.
   std::string host = "127.0.0.1";

@@ -43,6 +43,10 @@ const auto kOutcomeValues = [] {
 }();
 
 constexpr std::array<std::string_view, 2> kRowKinds{"text", "visual"};
+constexpr std::array<std::string_view, 1> kDecoderClasses{"image"};
+constexpr std::array<std::string_view, 6> kDeathCauses{"forbidden_call", "signal",   "exit",
+                                                       "timeout",        "protocol", "lost"};
+constexpr std::array<std::string_view, 3> kSandboxLevels{"A", "B", "C"};
 constexpr std::array<std::string_view, 3> kQueues{"media", "encode", "engine"};
 
 const std::array<LabelDefinition, 2> kResultLabels{{
@@ -55,6 +59,11 @@ constexpr std::array<LabelDefinition, 2> kBuildLabels{{
     {"runtime", {}, "what computes, with the commit it was built from"},
 }};
 constexpr std::array<LabelDefinition, 1> kRowLabels{{{"kind", kRowKinds, ""}}};
+constexpr std::array<LabelDefinition, 2> kDeathLabels{{
+    {"class", kDecoderClasses, ""},
+    {"cause", kDeathCauses, ""},
+}};
+constexpr std::array<LabelDefinition, 1> kLevelLabels{{{"level", kSandboxLevels, ""}}};
 constexpr std::array<LabelDefinition, 1> kQueueLabels{{{"queue", kQueues, ""}}};
 
 using enum MetricId;
@@ -129,6 +138,20 @@ const std::array<MetricDefinition, kMetricCount> kTable{{
      kResultLabels,
      {},
      "Results of the media worker."},
+    {kDecoderDeaths,
+     kCounter,
+     "tessera_decoder_deaths_total",
+     "processes",
+     kDeathLabels,
+     {},
+     "Decoders that did not end in order; `forbidden_call` is an alarm."},
+    {kSandboxLevel,
+     kGauge,
+     "tessera_sandbox_level",
+     "",
+     kLevelLabels,
+     {},
+     "1 for the level at which decoders are confined (docs/security.md)."},
     {kEncodeSeconds,
      kHistogram,
      "tessera_encode_seconds",

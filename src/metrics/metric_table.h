@@ -27,6 +27,8 @@ enum class MetricId {
   kCachedTokens,
   kOutputTokens,
   kMediaDecodes,
+  kDecoderDeaths,
+  kSandboxLevel,
   kEncodeSeconds,
   kEncodePatches,
   kStepSeconds,
@@ -39,7 +41,7 @@ enum class MetricId {
   kBugs,
 };
 
-inline constexpr std::size_t kMetricCount = 22;
+inline constexpr std::size_t kMetricCount = 24;
 
 struct LabelDefinition {
   std::string_view name;

@@ -90,6 +90,18 @@ std::vector<Gauge*> queue_gauges(prometheus::Registry& registry) {
   return series;
 }
 
+/// Every series of the only decoder class, from the start: a rate over the first death counts.
+std::vector<Counter*> death_counters(prometheus::Registry& registry) {
+  auto& family = counters(registry, MetricId::kDecoderDeaths);
+  const auto labels = definition(MetricId::kDecoderDeaths).labels;
+  std::vector<Counter*> series;
+  for (std::string_view cause : labels[1].values) {
+    series.push_back(&family.Add(
+        {{"class", std::string(labels[0].values.front())}, {"cause", std::string(cause)}}));
+  }
+  return series;
+}
+
 std::size_t table_index(const std::string& name) {
   const auto table = metric_table();
   const auto row = std::ranges::find(table, name, &MetricDefinition::name);
@@ -121,6 +133,8 @@ struct Metrics::Series {
   Histogram& step_seconds = *histograms(registry, MetricId::kStepSeconds).front();
   std::vector<Histogram*> step_rows = histograms(registry, MetricId::kStepRows);
 
+  std::vector<Counter*> decoder_deaths = death_counters(registry);
+  Family<Gauge>& sandbox_level = gauges(registry, MetricId::kSandboxLevel);
   std::vector<Gauge*> queue_depth = queue_gauges(registry);
   Gauge& requests_in_flight = gauges(registry, MetricId::kRequestsInFlight).Add({});
   Gauge& running_sequences = gauges(registry, MetricId::kRunningSequences).Add({});
@@ -177,6 +191,19 @@ void Metrics::record_request(const Trace& trace, const std::optional<Error>& err
 
 void Metrics::record_media_decode(const std::optional<Error>& error) {
   series_->count_result(series_->media_decodes, error);
+}
+
+void Metrics::record_decoder_death(std::string_view cause) {
+  const auto causes = definition(MetricId::kDecoderDeaths).labels[1].values;
+  const auto found = std::ranges::find(causes, cause);
+  TSR_CHECK(found != causes.end());
+  series_->decoder_deaths[static_cast<std::size_t>(found - causes.begin())]->Increment();
+}
+
+void Metrics::set_sandbox_level(std::string_view level) {
+  const auto levels = definition(MetricId::kSandboxLevel).labels[0].values;
+  TSR_CHECK(std::ranges::find(levels, level) != levels.end());
+  series_->sandbox_level.Add({{"level", std::string(level)}}).Set(1);
 }
 
 void Metrics::record_encode(int n_patches, Duration duration) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -40,6 +41,13 @@ class Metrics {
 
   /// Once for each image the media worker was given; `error` unset = pixels came back.
   void record_media_decode(const std::optional<Error>& error);
+
+  /// A decoder that did not end in order.
+  /// @param cause  a value of the label `cause`
+  void record_decoder_death(std::string_view cause);
+
+  /// @param level  a value of the label `level`; once, at start
+  void set_sandbox_level(std::string_view level);
 
   /// One encoder call.
   void record_encode(int n_patches, Duration duration);

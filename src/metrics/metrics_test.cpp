@@ -51,6 +51,8 @@ TEST(Metrics, ExpositionIsAsCommitted) {
                                                         "17 images exceed 16"));
   metrics.record_media_decode(std::nullopt);
   metrics.record_media_decode(make_error(ErrorCode::kInvalidArgument, "image_truncated", ""));
+  metrics.record_decoder_death("signal");
+  metrics.set_sandbox_level("A");
   metrics.record_encode(1024, milliseconds(30));
   metrics.record_step(3, 0, microseconds(900));
   metrics.record_step(1, 320, milliseconds(20));
