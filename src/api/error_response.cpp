@@ -14,7 +14,7 @@ constexpr std::array<ErrorRow, kErrorCodeCount> kTable{{
     {ErrorCode::kNotFound, 404, "invalid_request_error",
      "Ask for something that exists: `GET /v1/models` lists the models."},
     {ErrorCode::kUnsupportedMedia, 415, "invalid_request_error",
-     "Send another format: images as JPEG, PNG, WebP or GIF, bodies as plain JSON."},
+     "Send another format: images as JPEG, PNG, WebP, GIF or AVIF, bodies as plain JSON."},
     {ErrorCode::kUnprocessableMedia, 422, "invalid_request_error",
      "Send another file, or the same picture saved again by another program."},
     {ErrorCode::kTooLarge, 413, "invalid_request_error",

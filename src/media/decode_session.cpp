@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "core/check.h"
 #include "core/log.h"
 #include "sandbox/memfd.h"
 
@@ -31,6 +32,12 @@ Error internal_error(std::size_t index, std::string_view what) {
                     image_name(index) + std::string(what));
 }
 
+/// A refusal of one file names the field that it came in.
+Error in_field(Error error, const std::string& field) {
+  if (error.param.empty() && error.code != ErrorCode::kCancelled) error.param = field;
+  return error;
+}
+
 Error cancelled_error() {
   return make_error(ErrorCode::kCancelled, "cancelled",
                     "the request was cancelled while its images were decoded");
@@ -44,7 +51,7 @@ Result<void> check_signature(const EncodedMedia& media, std::size_t index) {
   if (decodable(kind)) return {};
   return make_error(ErrorCode::kUnsupportedMedia, "image_format_unsupported",
                     image_name(index) + std::string(describe(kind)) +
-                        " is not supported; supported formats: JPEG, PNG, WebP, GIF");
+                        " is not supported; supported formats: " + std::string(kSupportedFormats));
 }
 
 Result<void> check_file(const EncodedMedia& media, std::size_t index, const Limits& limits) {
@@ -151,14 +158,15 @@ Result<sandbox::ZygoteChild> start_child(sandbox::Zygote& zygote, const wire::Op
 }  // namespace
 
 DecodeSession::DecodeSession(const DecoderOptions& options, const Limits& limits,
-                             std::size_t n_items, std::unique_ptr<sandbox::StopEvent> stop,
-                             sandbox::ZygoteChild child)
+                             std::span<const EncodedMedia> media,
+                             std::unique_ptr<sandbox::StopEvent> stop, sandbox::ZygoteChild child)
     : options_(options),
       limits_(image_limits(limits)),
       request_pixels_max_(limits.request_pixels_max),
-      n_items_(n_items),
       stop_(std::move(stop)),
-      child_(std::move(child)) {}
+      child_(std::move(child)) {
+  for (const EncodedMedia& file : media) fields_.push_back(file.field);
+}
 
 Result<DecodeSession> DecodeSession::open(const DecoderOptions& options, const Limits& limits,
                                           std::span<const EncodedMedia> media,
@@ -166,7 +174,9 @@ Result<DecodeSession> DecodeSession::open(const DecoderOptions& options, const L
   TSR_RETURN_IF_ERROR(check_count(media.size(), limits));
   std::vector<int> fds;
   for (std::size_t i = 0; i < media.size(); ++i) {
-    TSR_RETURN_IF_ERROR(check_file(media[i], i, limits));
+    if (const auto checked = check_file(media[i], i, limits); !checked) {
+      return in_field(checked.error(), media[i].field);
+    }
     fds.push_back(media[i].fd.get());
   }
   if (options.zygote == nullptr) return worker_unavailable("this server has none");
@@ -177,36 +187,48 @@ Result<DecodeSession> DecodeSession::open(const DecoderOptions& options, const L
   TSR_ASSIGN_OR_RETURN(
       sandbox::ZygoteChild child,
       start_child(*options.zygote, open_request(options, limits, media), fds, wait));
-  return DecodeSession(options, limits, media.size(), *std::move(stop_event), std::move(child));
+  return DecodeSession(options, limits, media, *std::move(stop_event), std::move(child));
 }
 
 Result<std::vector<ProbedImage>> DecodeSession::probe() {
   const sandbox::WaitLimits wait{std::chrono::steady_clock::now() + options_.base_timeout,
                                  stop_.get()};
   std::vector<ProbedImage> probed;
-  std::int64_t pixels_left = request_pixels_max_;
-  for (std::size_t i = 0; i < n_items_; ++i) {
-    const auto received = child_.channel().receive<wire::ProbeReply>(0, wait);
-    if (received.status != IoStatus::kOk) return transport_error(i, received.status);
-    const auto validated = validate_probe(received.message, i, limits_);
-    if (!validated) return refused_reply(validated.error());
-    const ProbedImage image = *validated;
-    if (image.size.pixels() > pixels_left) {
-      return make_error(
-          ErrorCode::kTooLarge, "request_pixels_too_large",
-          "the images up to image " + std::to_string(i + 1) + " have " +
-              std::to_string(request_pixels_max_ - pixels_left + image.size.pixels()) +
-              " pixels, which exceed " + std::to_string(request_pixels_max_) + " in one request");
+  std::int64_t n_pixels = 0;
+  for (item_ = 0; item_ < fields_.size(); ++item_) {
+    auto image = probe_item(wait);
+    if (!image) return in_field(std::move(image).error(), fields_[item_]);
+    n_pixels += image->size.pixels();
+    if (n_pixels > request_pixels_max_) {
+      return in_field(make_error(ErrorCode::kTooLarge, "request_pixels_too_large",
+                                 "the images up to image " + std::to_string(item_ + 1) + " have " +
+                                     std::to_string(n_pixels) + " pixels, which exceed " +
+                                     std::to_string(request_pixels_max_) + " in one request"),
+                      fields_[item_]);
     }
-    pixels_left -= image.size.pixels();
-    probed.push_back(image);
+    probed.push_back(*image);
   }
   probed_ = probed;
   return probed;
 }
 
+Result<ProbedImage> DecodeSession::probe_item(const sandbox::WaitLimits& wait) {
+  const auto received = child_.channel().receive<wire::ProbeReply>(0, wait);
+  if (received.status != IoStatus::kOk) return transport_error(item_, received.status);
+  const auto validated = validate_probe(received.message, item_, limits_);
+  if (!validated) return refused_reply(validated.error());
+  return *validated;
+}
+
 Result<std::vector<Image>> DecodeSession::decode() {
-  if (probed_.size() != n_items_) TSR_RETURN_IF_ERROR(probe());
+  if (probed_.size() != fields_.size()) TSR_RETURN_IF_ERROR(probe());
+  std::vector<ImageSize> sizes;
+  for (const ProbedImage& image : probed_) sizes.push_back(image.size);
+  return decode(sizes);
+}
+
+Result<std::vector<Image>> DecodeSession::decode(std::span<const ImageSize> targets) {
+  TSR_CHECK(targets.size() == probed_.size());
   std::int64_t pixels = 0;
   for (const auto& image : probed_) pixels += image.size.pixels();
   const auto budget =
@@ -214,15 +236,16 @@ Result<std::vector<Image>> DecodeSession::decode() {
   const TimePoint deadline = std::chrono::steady_clock::now() + budget;
 
   std::vector<Image> images;
-  for (std::size_t i = 0; i < n_items_; ++i) {
-    TSR_ASSIGN_OR_RETURN(Image image, decode_item(i, deadline));
-    images.push_back(std::move(image));
+  for (item_ = 0; item_ < fields_.size(); ++item_) {
+    auto image = decode_item(targets[item_], deadline);
+    if (!image) return in_field(std::move(image).error(), fields_[item_]);
+    images.push_back(*std::move(image));
   }
   return images;
 }
 
-Result<Image> DecodeSession::decode_item(std::size_t index, TimePoint deadline) {
-  const ImageSize target = probed_[index].size;
+Result<Image> DecodeSession::decode_item(ImageSize target, TimePoint deadline) {
+  const std::size_t index = item_;
   const std::size_t n_bytes = rgb_bytes(target);
   TSR_ASSIGN_OR_RETURN(const UniqueFd output, sandbox::create_memfd("pixels", n_bytes));
   // Before the child has it: a shrink would turn our reading into a SIGBUS.

@@ -58,7 +58,8 @@ class DecodeSession {
   /// @errors  the first refused image's: invalid_argument `image_invalid`; too_large
   ///          `image_too_large`, `image_side_too_large`, `image_aspect_too_large`,
   ///          `image_scans_too_many`, `request_pixels_too_large`; unsupported_media
-  ///          `image_format_unsupported`, `image_variant_unsupported`, `media_decoder_failed`
+  ///          `image_format_unsupported`, `image_variant_unsupported`; unprocessable_media
+  ///          `media_decoder_failed`
   ///          (died, was late, or broke the protocol); cancelled
   Result<std::vector<ProbedImage>> probe();
 
@@ -66,14 +67,23 @@ class DecodeSession {
   /// @errors  as probe()
   Result<std::vector<Image>> decode();
 
+  /// Pixels of the size that was planned for each image, resized by the child. After probe(); once.
+  /// @param targets  one an image, no side longer than the probed one
+  /// @errors         as probe()
+  Result<std::vector<Image>> decode(std::span<const ImageSize> targets);
+
   /// How the child ended, when it did not end in order: after `media_decoder_failed`.
   std::optional<DecoderDeath> death() const { return death_; }
+  /// The file that the child had then.
+  std::size_t item_of_death() const { return item_; }
 
  private:
-  DecodeSession(const DecoderOptions& options, const Limits& limits, std::size_t n_items,
-                std::unique_ptr<sandbox::StopEvent> stop, sandbox::ZygoteChild child);
+  DecodeSession(const DecoderOptions& options, const Limits& limits,
+                std::span<const EncodedMedia> media, std::unique_ptr<sandbox::StopEvent> stop,
+                sandbox::ZygoteChild child);
 
-  Result<Image> decode_item(std::size_t index, TimePoint deadline);
+  Result<ProbedImage> probe_item(const sandbox::WaitLimits& wait);
+  Result<Image> decode_item(ImageSize target, TimePoint deadline);
   Error transport_error(std::size_t index, sandbox::IoStatus status);
   Error child_failure(std::size_t index, std::string_view why, DecoderDeath death);
   Error refused_reply(Error error);
@@ -81,8 +91,9 @@ class DecodeSession {
   DecoderOptions options_;
   wire::ImageLimits limits_;
   std::int64_t request_pixels_max_;
-  std::size_t n_items_;
+  std::vector<std::string> fields_;  // of the files, for errors; one each
   std::vector<ProbedImage> probed_;
+  std::size_t item_ = 0;  // that the child works on
   std::unique_ptr<sandbox::StopEvent> stop_;
   sandbox::ZygoteChild child_;
   std::optional<DecoderDeath> death_;

@@ -146,7 +146,7 @@ TEST(DecodeSession, RefusesAnUnknownTypeAndNamesWhatItIs) {
   EXPECT_EQ(session.error().code, ErrorCode::kUnsupportedMedia);
   EXPECT_EQ(session.error().reason, "image_format_unsupported");
   EXPECT_EQ(session.error().message,
-            "image 1: PDF is not supported; supported formats: JPEG, PNG, WebP, GIF");
+            "image 1: PDF is not supported; supported formats: JPEG, PNG, WebP, GIF, AVIF");
 }
 
 TEST(DecodeSession, RefusesTooManyImagesAndTooManyBytes) {

@@ -28,12 +28,11 @@ Result<std::vector<ImageSize>> probe_sizes(const DecoderOptions& options, const 
   return sizes_of(probed);
 }
 
-MediaStage::MediaStage(MediaStageOptions options, const Limits& limits, const Clock& clock,
-                       MediaHooks hooks)
+MediaStage::MediaStage(MediaStageOptions options, const Clock& clock, MediaHooks hooks)
     : options_(std::move(options)),
-      limits_(limits),
       clock_(clock),
       hooks_(std::move(hooks)),
+      quarantine_(clock),
       queue_(options_.queue_capacity) {
   for (int i = 0; i < options_.n_threads; ++i) {
     threads_.emplace_back([this](const std::stop_token& stop) { run(stop); });
@@ -73,23 +72,33 @@ Result<void> MediaStage::serve(InFlight& request, const std::stop_token& stop) {
   const EitherStop either(request.stop, stop);
 
   request.trace.enter(Stage::kMediaDecode, clock_.now());
+  TSR_RETURN_IF_ERROR(quarantine_.check(request.tenant, request.request.media));
   TSR_ASSIGN_OR_RETURN(
       DecodeSession session,
       DecodeSession::open(options_.decoder, request.limits, request.request.media, either.token()));
   auto decoded = decode(request, session);
-  if (const auto death = session.death(); death && hooks_.on_death) hooks_.on_death(*death);
+  if (const auto death = session.death()) record_death(request, session, *death);
   return decoded;
+}
+
+void MediaStage::record_death(const InFlight& request, const DecodeSession& session,
+                              DecoderDeath death) {
+  if (hooks_.on_death) hooks_.on_death(death);
+  // Whose zygote ended did nothing wrong.
+  if (death == DecoderDeath::kLost) return;
+  quarantine_.record_death(request.tenant, request.request.media[session.item_of_death()]);
 }
 
 Result<void> MediaStage::decode(InFlight& request, DecodeSession& session) {
   TSR_ASSIGN_OR_RETURN(const std::vector<ProbedImage> probed, session.probe());
 
   request.trace.enter(Stage::kPlan, clock_.now());
-  TSR_RETURN_IF_ERROR(hooks_.plan(request, sizes_of(probed)));
+  TSR_ASSIGN_OR_RETURN(const std::vector<ImageSize> targets,
+                       hooks_.plan(request, sizes_of(probed)));
   if (auto reason = request.should_stop(clock_.now())) return *std::move(reason);
 
   request.trace.enter(Stage::kMediaDecode, clock_.now());
-  auto images = session.decode();
+  auto images = session.decode(targets);
   if (hooks_.on_decoded) {
     hooks_.on_decoded(images ? std::nullopt : std::optional<Error>(images.error()));
   }

@@ -1,9 +1,9 @@
 // Stage 3 as threads: requests with media → planned prompts and prepared tiles.
 //
 // Each media thread serves one request at a time through one DecodeSession, whose child is killed
-// with it. What it needs from the
-// stages around it (planning from sizes, preparing from pixels) comes as functions, so that it
-// knows neither prompts nor models.
+// with it. What it needs from the stages around it (planning from sizes, preparing from pixels)
+// comes as functions, so that it knows neither prompts nor models. Files that stopped a decoder are
+// remembered (quarantine.h).
 #pragma once
 
 #include <functional>
@@ -16,13 +16,15 @@
 #include "core/clock.h"
 #include "core/in_flight.h"
 #include "media/decode_session.h"
+#include "media/quarantine.h"
 
 namespace tessera::media {
 
 /// @thread all are called on a media thread
 struct MediaHooks {
-  /// Fills InFlight::prompt from the images' sizes.
-  std::function<Result<void>(InFlight&, std::span<const ImageSize>)> plan;
+  /// Fills InFlight::prompt from the images' sizes; gives the size at which each is wanted, no side
+  /// longer than the image's own.
+  std::function<Result<std::vector<ImageSize>>(InFlight&, std::span<const ImageSize>)> plan;
   /// Appends one image's tiles to InFlight::tiles.
   std::function<Result<void>(InFlight&, const Image&)> prepare;
   /// Takes the request on.
@@ -49,7 +51,7 @@ Result<std::vector<ImageSize>> probe_sizes(const DecoderOptions& options, const 
 /// @thread construction and shutdown by the owner; try_submit from any thread
 class MediaStage {
  public:
-  MediaStage(MediaStageOptions options, const Limits& limits, const Clock& clock, MediaHooks hooks);
+  MediaStage(MediaStageOptions options, const Clock& clock, MediaHooks hooks);
   ~MediaStage() { shutdown(); }
 
   /// Queues a request with media. False (item untouched) when full or shut down.
@@ -64,11 +66,12 @@ class MediaStage {
   void run(const std::stop_token& stop);
   Result<void> serve(InFlight& request, const std::stop_token& stop);
   Result<void> decode(InFlight& request, DecodeSession& session);
+  void record_death(const InFlight& request, const DecodeSession& session, DecoderDeath death);
 
   const MediaStageOptions options_;
-  const Limits limits_;
   const Clock& clock_;
   const MediaHooks hooks_;
+  Quarantine quarantine_;
   BoundedQueue<std::unique_ptr<InFlight>> queue_;
   std::vector<std::jthread> threads_;
 };

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <filesystem>
 #include <future>
 
 #include "core/token_stream.h"
@@ -23,9 +26,9 @@ class MediaStageTest : public ::testing::Test {
     options_.decoder.base_timeout = std::chrono::seconds(60);
     options_.n_threads = 1;
     options_.queue_capacity = 4;
-    hooks_.plan = [this](InFlight&, std::span<const ImageSize> sizes) -> Result<void> {
+    hooks_.plan = [this](InFlight&, std::span<const ImageSize> sizes) {
       planned_.assign(sizes.begin(), sizes.end());
-      return {};
+      return Result<std::vector<ImageSize>>(targets_.empty() ? planned_ : targets_);
     };
     hooks_.prepare = [this](InFlight&, const Image& image) -> Result<void> {
       prepared_.push_back(image.size);
@@ -36,7 +39,7 @@ class MediaStageTest : public ::testing::Test {
     };
   }
 
-  void start() { stage_ = std::make_unique<MediaStage>(options_, Limits{}, clock_, hooks_); }
+  void start() { stage_ = std::make_unique<MediaStage>(options_, clock_, hooks_); }
 
   std::unique_ptr<InFlight> request(std::vector<ImageSize> sizes) {
     Request request;
@@ -53,6 +56,7 @@ class MediaStageTest : public ::testing::Test {
   std::stop_source stop_;
   std::shared_ptr<TokenStream> stream_ = std::make_shared<TokenStream>(stop_);
   std::vector<ImageSize> planned_;
+  std::vector<ImageSize> targets_;  // what the plan asks for; empty = full size
   std::vector<ImageSize> prepared_;
   std::promise<std::unique_ptr<InFlight>> done_;
   MediaStageOptions options_;
@@ -73,8 +77,54 @@ TEST_F(MediaStageTest, PlansFromSizesThenPreparesEachImageInOrder) {
   served->end(std::nullopt, clock_.now());
 }
 
+TEST_F(MediaStageTest, PreparesPixelsOfThePlannedSize) {
+  targets_ = {{10, 5}, {5, 40}};
+  start();
+
+  ASSERT_TRUE(stage_->try_submit(request({{20, 10}, {5, 40}})));
+  const auto served = done_.get_future().get();
+
+  EXPECT_EQ(prepared_, targets_);
+  served->end(std::nullopt, clock_.now());
+}
+
+TEST_F(MediaStageTest, ARefusedImageNamesItsField) {
+  start();
+  auto two = request({{20, 10}, {8, 8}});
+  two->request.media[1] = to_media(testing::ByteVector(100, 7));
+  two->request.media[1].field = "messages[0].content[1].image_url.url";
+
+  ASSERT_TRUE(stage_->try_submit(std::move(two)));
+
+  const auto error = terminal_error();
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->reason, "image_format_unsupported");
+  EXPECT_EQ(error->param, "messages[0].content[1].image_url.url");
+}
+
+TEST_F(MediaStageTest, AFileThatStoppedADecoderIsRefusedTheSecondTime) {
+  const auto folder =
+      std::filesystem::path(::testing::TempDir()) / ("stage-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  std::filesystem::create_symlink(TESSERA_MEDIA_FAKE_WORKER, folder / "probe_die");
+  options_.decoder.zygote = &testing::worker_zygote(folder / "probe_die");
+  int n_deaths = 0;
+  hooks_.on_death = [&n_deaths](DecoderDeath) { ++n_deaths; };
+  start();
+  auto same = [this] { return request({{20, 10}}); };
+
+  ASSERT_TRUE(stage_->try_submit(same()));
+  EXPECT_EQ(terminal_error()->message, "image 1: the decoder stopped");
+  ASSERT_TRUE(stage_->try_submit(same()));
+  EXPECT_EQ(terminal_error()->message,
+            "image 1: this file stopped the decoder before and is refused for 10 minutes");
+  stage_->shutdown();
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(n_deaths, 1);
+}
+
 TEST_F(MediaStageTest, RefusedPlanEndsTheRequestBeforeAnyPixelIsDecoded) {
-  hooks_.plan = [](InFlight&, std::span<const ImageSize>) -> Result<void> {
+  hooks_.plan = [](InFlight&, std::span<const ImageSize>) -> Result<std::vector<ImageSize>> {
     return make_error(ErrorCode::kTooLarge, "visual_tokens_exceeded", "too many");
   };
   bool decoded = false;
@@ -110,7 +160,7 @@ TEST_F(MediaStageTest, CancellationKillsAWorkerThatHangs) {
 TEST_F(MediaStageTest, ShutdownEndsWhatIsQueued) {
   std::promise<void> planning;
   std::promise<void> go_on;
-  hooks_.plan = [&](InFlight&, std::span<const ImageSize>) -> Result<void> {
+  hooks_.plan = [&](InFlight&, std::span<const ImageSize>) -> Result<std::vector<ImageSize>> {
     planning.set_value();
     go_on.get_future().wait();
     return make_error(ErrorCode::kInternal, "internal_error", "enough");

@@ -30,7 +30,7 @@ enum class Kind : std::uint32_t { kOpen = 0x544D4F31, kProbed, kPlan, kDecoded }
 /// Why an item was refused. Closed: a value outside is a broken worker.
 enum class MediaError : std::uint32_t {
   kNone = 0,
-  kUnsupportedFormat,   // not one of the four
+  kUnsupportedFormat,   // none of ours
   kUnsupportedVariant,  // of a known format, e.g. a 12-bit or lossless JPEG
   kInvalid,             // truncated or corrupt
   kSideTooLarge,

@@ -61,7 +61,7 @@ Pipeline::Pipeline(runtime::LoadedModel loaded, const PipelineOptions& options, 
       encode_(std::move(loaded.encoder), static_cast<std::size_t>(options.limits.requests_max),
               clock, observer_.get(),
               [this](std::unique_ptr<InFlight> request) { to_engine(std::move(request)); }),
-      media_(media_options(options), options.limits, clock, media_hooks()) {
+      media_(media_options(options), clock, media_hooks()) {
   if (!options.model_name.empty()) info_.name = options.model_name;
 }
 
@@ -72,7 +72,7 @@ Pipeline::~Pipeline() {
 media::MediaHooks Pipeline::media_hooks() {
   media::MediaHooks hooks;
   hooks.plan = [this](InFlight& request, std::span<const ImageSize> sizes) {
-    return plan_prompt(request, sizes);
+    return plan_images(request, sizes);
   };
   hooks.prepare = [this](InFlight& request, const Image& image) {
     return prepare_image(request, image);
@@ -148,6 +148,14 @@ Result<void> Pipeline::plan_prompt(InFlight& request, std::span<const ImageSize>
   counts.n_visual_tokens = request.prompt.n_visual_tokens;
   counts.n_text_tokens = request.prompt.n_text_tokens;
   return {};
+}
+
+Result<std::vector<ImageSize>> Pipeline::plan_images(InFlight& request,
+                                                     std::span<const ImageSize> sizes) const {
+  TSR_RETURN_IF_ERROR(plan_prompt(request, sizes));
+  std::vector<ImageSize> targets;
+  for (const ImagePlan& image : request.prompt.images) targets.push_back(image.decoded);
+  return targets;
 }
 
 Result<void> Pipeline::prepare_image(InFlight& request, const Image& image) const {

@@ -56,6 +56,8 @@ class Pipeline final : public Service {
   class Observer;
 
   Result<void> plan_prompt(InFlight& request, std::span<const ImageSize> sizes) const;
+  Result<std::vector<ImageSize>> plan_images(InFlight& request,
+                                             std::span<const ImageSize> sizes) const;
   Result<void> prepare_image(InFlight& request, const Image& image) const;
   void to_media(std::unique_ptr<InFlight> request);
   void to_encode(std::unique_ptr<InFlight> request);

@@ -37,6 +37,7 @@ const std::vector<Library>& libraries() {
       {"CLI11", {"CLI/"}, {"src/cli/"}},
       {"toml++", {"toml++/", "toml.hpp"}, {"src/cli/"}},
       {"prometheus-cpp", {"prometheus/"}, {"src/metrics/"}},
+      {"libcurl", {"curl/"}, {"src/fetch/"}},
       {"libseccomp", {"seccomp.h"}, {"src/sandbox/"}},
       {"OpenSSL", {"openssl/"}, {"src/admission/", "src/media/quarantine"}},
       {"spdlog", {"spdlog/"}, {"src/core/log"}},
