@@ -49,8 +49,8 @@ function(tessera_use_pch target kind)
 endfunction()
 
 # Registers a GoogleTest program. LABEL: unit; sandbox (run by the release build too, because the
-# system-call filter of a sanitizer build is wider); model (needs the real runtime, run one at a time
-# by the release build); tidy (reads the tree).
+# system-call filter of a sanitizer build is wider); model (needs the real runtime, run one at a
+# time by the release build); tidy (reads the tree).
 add_custom_target(model_tests)
 add_custom_target(sandbox_tests)
 function(tessera_test target label)

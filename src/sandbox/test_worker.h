@@ -9,7 +9,6 @@ enum class Deed : std::uint32_t {
   kReportDescriptors,  // answers with a bit for each open descriptor below 63
   kReportUser,         // answers with the effective user id
   kReportParent,       // answers with getppid()
-  kReportOomScore,     // answers with the errno of opening /proc/self/oom_score_adj
   kOpenRoot,           // answers with the errno of opening "/"
   kListRoot,           // answers with the errno of stat("/bin")
   kLockDown,           // answers 0 from inside the lock-down

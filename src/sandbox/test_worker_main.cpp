@@ -45,8 +45,6 @@ std::int64_t perform(const Command& command, const Lockdown& lockdown) {
       return ::geteuid();
     case Deed::kReportParent:
       return ::getppid();
-    case Deed::kReportOomScore:
-      return errno_of(::open("/proc/self/oom_score_adj", O_RDONLY | O_CLOEXEC));
     case Deed::kOpenRoot:
       return errno_of(::open("/", O_RDONLY | O_CLOEXEC));
     case Deed::kListRoot:
