@@ -40,12 +40,13 @@ using Segment = std::variant<TextSegment, VisualSegment>;
 struct ImagePlan {
   ImageSize source;
   ImageSize planned;  // what the encoder will see, over all tiles
-  /// The size at which its pixels are wanted: the planned one where the model's preprocessing is a
-  /// plain resize to something smaller, else the source's. prepare() takes pixels of this size.
-  ImageSize decoded;
   int n_tiles = 0;
   int n_visual_tokens = 0;
   int n_patches = 0;  // over all tiles; 0 = the model does not say
+
+  /// The size at which its pixels are wanted: the planned one where the model's preprocessing is a
+  /// plain resize to something smaller, else the source's. prepare() takes pixels of this size.
+  ImageSize decoded = {};
 };
 
 struct Prompt {

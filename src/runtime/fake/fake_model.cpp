@@ -75,7 +75,7 @@ class PromptBuilder {
 
   void add_image(std::size_t image_index, ImageSize size) {
     const std::vector<TilePlan> tiles = plan_tiles(size, options_.tile_side);
-    ImagePlan plan{size, tiles.front().size, size, static_cast<int>(tiles.size()), 0, 0};
+    ImagePlan plan{size, tiles.front().size, static_cast<int>(tiles.size()), 0, 0, size};
     if (tiles.size() > 1) plan.planned = size;
     add_token(kImageBeginToken);
     for (std::size_t i = 0; i < tiles.size(); ++i) {
