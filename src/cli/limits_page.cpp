@@ -55,20 +55,27 @@ none:
 |---|---|---|---|---|
 )";
 
-constexpr std::string_view kFixed = R"(
-## Not settable
+struct FixedLimit {
+  std::string_view what;
+  std::string_view value;
+  std::string_view why;
+};
 
-| limit | value | why |
-|---|---|---|
-| JSON values of one body | 200000 | a parsed value takes some 50 bytes: 10 MB |
-| members of one JSON object | 512 | the parser looks keys up one by one |
-| stop strings | 4 of 256 bytes | as OpenAI; the emitter holds back as much of a stream |
-| top log probabilities | 20 | as OpenAI |
-| limits in `tessera.limits` | 32 | there are fewer |
-| JPEG scans | 32, and 1.3 G pixels over all scans | a crafted file of 300 KB otherwise takes 24 s; encoders write about ten |
-| files that are remembered for having stopped a decoder | 64 of one key, ten minutes each | the same file is refused without a decoder |
-| decoders that one key may stop | 5 in a minute | then its images are refused for five minutes |
+constexpr std::array kFixed = std::to_array<FixedLimit>({
+    {"JSON values of one body", "200000", "a parsed value takes some 50 bytes: 10 MB"},
+    {"members of one JSON object", "512", "the parser looks keys up one by one"},
+    {"stop strings", "4 of 256 bytes", "as OpenAI; the emitter holds back as much of a stream"},
+    {"top log probabilities", "20", "as OpenAI"},
+    {"limits in `tessera.limits`", "32", "there are fewer"},
+    {"JPEG scans", "32, and 1.3 G pixels over all scans",
+     "a crafted file of 300 KB otherwise takes 24 s; encoders write about ten"},
+    {"files remembered for having stopped a decoder", "64 of one key, ten minutes each",
+     "the same file is refused without a decoder"},
+    {"decoders that one key may stop", "5 in a minute",
+     "then its images are refused for five minutes"},
+});
 
+constexpr std::string_view kEnd = R"(
 This page is printed from `src/cli/limits_page.cpp` and compared with it by a test;
 `TESSERA_UPDATE_DOCS=1` rewrites it.
 )";
@@ -99,7 +106,11 @@ std::string limits_markdown() {
     if (!setting.reason.empty()) out << ": " << setting.reason;
     out << " |\n";
   }
-  out << kFixed;
+  out << "\n## Not settable\n\n| limit | value | why |\n|---|---|---|\n";
+  for (const FixedLimit& row : kFixed) {
+    out << "| " << row.what << " | " << row.value << " | " << row.why << " |\n";
+  }
+  out << kEnd;
   return out.str();
 }
 

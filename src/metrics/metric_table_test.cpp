@@ -66,7 +66,7 @@ TEST(MetricTable, StageLabelCoversEveryStage) {
 }
 
 TEST(MetricTable, OutcomeIsOkOrTheNameOfAnErrorCode) {
-  ASSERT_EQ(outcome_values().size(), 11U);
+  ASSERT_EQ(outcome_values().size(), static_cast<std::size_t>(kErrorCodeCount) + 1);
   EXPECT_EQ(outcome_values().front(), "ok");
   EXPECT_EQ(outcome_values().back(), "internal");
 }
