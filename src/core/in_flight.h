@@ -55,6 +55,9 @@ class InFlight {
   /// What it holds until it ends, whoever that concerns; e.g. its place in admission.
   std::shared_ptr<void> holds;
 
+  /// What it holds until its media is decoded; e.g. a part of the memory for fetched media.
+  std::shared_ptr<void> media_holds;
+
   // Filled by the stages, in this order.
   Prompt prompt;
   std::vector<std::unique_ptr<PreparedTile>> tiles;          // one per VisualSegment, in order

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/redacted_url.h"
 #include "core/unique_fd.h"
 
 namespace tessera {
@@ -22,6 +23,13 @@ struct EncodedMedia {
   UniqueFd fd;
   std::size_t size_bytes = 0;
   std::string field = {};  // where the request has it; for errors' `param`; may be empty
+};
+
+/// An item of Request::media whose bytes are not here yet: the request names them by a URL of any
+/// scheme (https:, file:, tessera-file:).
+struct PendingMedia {
+  std::size_t media_index = 0;  // of an item without a descriptor
+  RedactedUrl url;
 };
 
 struct TextPart {
@@ -63,6 +71,7 @@ struct Request {
   std::string model;
   std::vector<Message> messages;
   std::vector<EncodedMedia> media;
+  std::vector<PendingMedia> pending;  // in the order of media
   SamplingOptions sampling;
   ResponseFormat response_format;
   std::optional<int> max_output_tokens;  // per choice; unset = the server's default

@@ -9,7 +9,9 @@ struct StageName {
 };
 
 constexpr std::array<StageName, kStageCount> kStageNames{{
-    {"read", "fetch / read request"},
+    {"read", "read request"},
+    {"fetch_wait", "wait: fetch queue"},
+    {"fetch", "fetch media"},
     {"media_wait", "wait: media queue"},
     {"media_decode", "media decode"},
     {"plan", "plan + tokenize"},

@@ -17,6 +17,8 @@ namespace tessera {
 /// In the order of a request's life. Waits are stages of their own, apart from work.
 enum class Stage {
   kRead,           // headers seen → body read, media bytes in memfds, JSON parsed
+  kFetchWait,      // in the queue for media that is named by URL
+  kFetch,          // fetching it, or taking it from uploads or the media root
   kMediaWait,      // in the media queue
   kMediaDecode,    // worker process: probe, decode, orient, convert
   kPlan,           // chat template, tokenizing, tiles and visual tokens from sizes alone
@@ -30,7 +32,7 @@ enum class Stage {
   kEmit,           // last token committed → last byte handed to the socket
 };
 
-inline constexpr std::size_t kStageCount = 12;
+inline constexpr std::size_t kStageCount = 14;
 
 /// "read", "media_wait", …; stable: metric label and JSON key.
 std::string_view to_string(Stage stage);

@@ -18,12 +18,6 @@ using wire::Outcome;
 
 constexpr int kInputSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
 
-Error request_too_large(std::size_t bytes_max) {
-  return make_error(
-      ErrorCode::kTooLarge, "media_url_too_large",
-      "the request's media URLs have more than " + std::to_string(bytes_max) + " bytes together");
-}
-
 Error fetcher_unavailable() {
   Error error = make_error(ErrorCode::kUnavailable, "media_fetcher_unavailable",
                            "the process that fetches media stopped; try again");
@@ -73,8 +67,9 @@ FetchGroup::~FetchGroup() {
 }
 
 Result<void> FetchGroup::start_more() {
+  const auto at_once = static_cast<std::size_t>(options_.limits.fetches_per_request);
   for (Item& item : items_) {
-    if (n_running_ >= options_.limits.fetches_per_request) return {};
+    if (n_running_ >= at_once) return {};
     if (item.is_done || item.id) continue;
     TSR_ASSIGN_OR_RETURN(const bool started, start(item));
     if (!started) return {};  // no place: wait_beyond() tells when there may be one
@@ -84,15 +79,15 @@ Result<void> FetchGroup::start_more() {
 
 Result<bool> FetchGroup::start(Item& item) {
   const std::size_t n_left = options_.limits.request_bytes_max - n_bytes_;
-  if (n_left == 0) return request_too_large(options_.limits.request_bytes_max);
+  if (n_left == 0) return media_urls_too_large(options_.limits.request_bytes_max);
   item.order.bytes_max = std::min(options_.limits.item_bytes_max, n_left);
   TSR_ASSIGN_OR_RETURN(item.output, sandbox::create_memfd("remote", item.order.bytes_max));
   // Pages exist only once written; the seal is what bounds a fetcher gone wrong.
   TSR_RETURN_IF_ERROR(sandbox::add_seals(item.output.get(), F_SEAL_GROW));
   UniqueFd copy(::fcntl(item.output.get(), F_DUPFD_CLOEXEC, 0));
   if (!copy) return fetcher_unavailable();
-  item.id = dispatcher_.try_start(tenant_, options_.limits.fetches_per_tenant, item.order,
-                                  std::move(copy));
+  const auto tenant_max = static_cast<std::size_t>(options_.limits.fetches_per_tenant);
+  item.id = dispatcher_.try_start(tenant_, tenant_max, item.order, std::move(copy));
   if (!item.id) return false;
   ++n_running_;
   return true;
@@ -119,7 +114,7 @@ Result<void> FetchGroup::finish(std::size_t index, const FetchEnd& end) {
       end.outcome == Outcome::kTooLarge && item.order.bytes_max < options_.limits.item_bytes_max;
   if (request_is_full) {
     report(end.outcome);
-    return request_too_large(options_.limits.request_bytes_max);
+    return media_urls_too_large(options_.limits.request_bytes_max);
   }
   if (end.outcome != Outcome::kFetched) {
     report(end.outcome);
@@ -128,7 +123,7 @@ Result<void> FetchGroup::finish(std::size_t index, const FetchEnd& end) {
   TSR_ASSIGN_OR_RETURN(item.media, seal(item, index, end.size_bytes));
   n_bytes_ += item.media.size_bytes;
   if (n_bytes_ > options_.limits.request_bytes_max) {
-    return request_too_large(options_.limits.request_bytes_max);
+    return media_urls_too_large(options_.limits.request_bytes_max);
   }
   item.is_done = true;
   ++n_done_;

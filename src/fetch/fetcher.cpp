@@ -55,7 +55,7 @@ Result<wire::Order> Fetcher::make_order(const RedactedUrl& url, std::size_t inde
 
 Result<std::vector<EncodedMedia>> Fetcher::fetch(std::span<const RedactedUrl> urls, TenantId tenant,
                                                  const std::stop_token& stop) {
-  if (urls.size() > options_.limits.urls_max) {
+  if (urls.size() > static_cast<std::size_t>(options_.limits.urls_max)) {
     return make_error(ErrorCode::kTooLarge, "too_many_media_urls",
                       std::to_string(urls.size()) + " media URLs exceed " +
                           std::to_string(options_.limits.urls_max) + " in one request");

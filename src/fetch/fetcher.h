@@ -20,11 +20,11 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "core/remote_limits.h"
 #include "core/request.h"
 #include "core/result.h"
 #include "fetch/dispatcher.h"
 #include "fetch/fetch_rules.h"
-#include "fetch/remote_limits.h"
 #include "fetch/url.h"
 
 namespace tessera::fetch {

@@ -169,7 +169,7 @@ TEST(Fetcher, BytesOfARequestAreBoundedTogether) {
   auto options = options_for(server.port());
   options.limits.item_bytes_max = 1000;
   options.limits.request_bytes_max = 1000;
-  for (const std::size_t at_once : {1U, 4U}) {
+  for (const int at_once : {1, 4}) {
     options.limits.fetches_per_request = at_once;
     const auto fetcher = make_fetcher(options);
     EXPECT_TRUE(fetcher->fetch(urls_of(server, {"/1"}), kTenant, {}));

@@ -5,9 +5,8 @@
 // Our checks around it only refuse, they never repair: what a lenient parser would guess (missing
 // slashes, backslashes, user names, Unicode) is refused before and after.
 //
-// A URL is content of a request: its path and query often hold a signature. Neither type here has
-// an operator<< or a conversion to text; logs get host_for_operator() and only if the operator
-// asks.
+// A URL is content of a request: neither RedactedUrl nor FetchUrl has an operator<< or a conversion
+// to text; logs get host_for_operator() and only if the operator asks.
 // @thread any; all functions are pure
 #pragma once
 
@@ -19,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/redacted_url.h"
+
 namespace tessera::fetch {
 
 /// Signed URLs of object stores reach about 2 KB.
@@ -29,18 +30,6 @@ inline constexpr std::size_t kHostBytesMax = 253;
 
 /// A label of a DNS name.
 inline constexpr std::size_t kLabelBytesMax = 63;
-
-/// The text that came in a request.
-class RedactedUrl {
- public:
-  explicit RedactedUrl(std::string text) : text_(std::move(text)) {}
-
-  /// For parsers only: must not be stored, logged or put into an error.
-  std::string_view unredacted() const { return text_; }
-
- private:
-  std::string text_;
-};
 
 enum class UrlScheme : std::uint8_t { kHttps, kHttp };
 

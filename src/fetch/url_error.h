@@ -24,4 +24,11 @@ inline Error media_url_too_large(std::size_t index, std::size_t bytes_max) {
                     url_name(index) + " has more than " + std::to_string(bytes_max) + " bytes");
 }
 
+/// All of one request together.
+inline Error media_urls_too_large(std::size_t bytes_max) {
+  return make_error(
+      ErrorCode::kTooLarge, "media_url_too_large",
+      "the request's media URLs have more than " + std::to_string(bytes_max) + " bytes together");
+}
+
 }  // namespace tessera::fetch

@@ -62,6 +62,7 @@ void MediaStage::run(const std::stop_token& stop) {
       continue;
     }
     request->request.media.clear();
+    request->media_holds.reset();
     hooks_.next(std::move(request));
   }
 }

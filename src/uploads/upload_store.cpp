@@ -131,8 +131,9 @@ bool UploadStore::is_expired(const File& file, TimePoint now) const {
 }
 
 UploadInfo UploadStore::info_of(const File& file, TimePoint now) const {
-  const auto age = duration_cast<seconds>(now - file.added);
-  return {file.id, file.media.size_bytes, age, limits_.time_to_live - age};
+  const auto age = now - file.added;
+  return {file.id, file.media.size_bytes, duration_cast<seconds>(age),
+          duration_cast<seconds>(limits_.time_to_live - age)};
 }
 
 Result<UploadStore::Files::iterator> UploadStore::look_up(TenantId tenant, std::string_view id,
@@ -147,14 +148,14 @@ Result<UploadStore::Files::iterator> UploadStore::look_up(TenantId tenant, std::
 Result<void> UploadStore::check_room(TenantId tenant, std::size_t size_bytes) const {
   const auto found = usage_.find(tenant);
   const Usage usage = found != usage_.end() ? found->second : Usage{};
-  if (usage.n_files >= limits_.tenant_files_max ||
+  if (usage.n_files >= static_cast<std::size_t>(limits_.tenant_files_max) ||
       size_bytes > limits_.tenant_bytes_max - usage.n_bytes) {
     return exhausted("uploaded files exceed " + std::to_string(limits_.tenant_files_max) +
                          " files or " + std::to_string(limits_.tenant_bytes_max) +
                          " bytes: remove one, or wait until one expires",
                      seconds(0));
   }
-  if (files_.size() >= limits_.total_files_max ||
+  if (files_.size() >= static_cast<std::size_t>(limits_.total_files_max) ||
       size_bytes > limits_.total_bytes_max - total_bytes_) {
     return exhausted("the server has no room for another file now; try again later", seconds(10));
   }

@@ -17,10 +17,10 @@
 
 #include "core/clock.h"
 #include "core/ids.h"
-#include "core/limits.h"
 #include "core/mutex.h"
 #include "core/request.h"
 #include "core/result.h"
+#include "core/upload_limits.h"
 
 namespace tessera::uploads {
 
@@ -30,15 +30,6 @@ inline constexpr std::string_view kIdPrefix = "tessera-file-";
 /// Expired files that one call takes away: closing one frees up to file_bytes_max of memory, which
 /// takes time, and no request should pay for all of them.
 inline constexpr std::size_t kExpiredPerCallMax = 16;
-
-struct UploadLimits {
-  std::chrono::seconds time_to_live{3600};    // a session of a person; the memory is ours
-  std::size_t file_bytes_max = 20 * kMiB;     // as Limits::image_bytes_max
-  std::size_t tenant_bytes_max = 200 * kMiB;  // ten of the largest
-  std::size_t total_bytes_max = 1024 * kMiB;  // beside the weights
-  std::size_t tenant_files_max = 256;
-  std::size_t total_files_max = 1024;  // one descriptor each
-};
 
 struct UploadInfo {
   std::string id;
@@ -69,6 +60,9 @@ class UploadStore {
 
   /// The tenant's files, oldest first; ≤ tenant_files_max.
   std::vector<UploadInfo> list(TenantId tenant);
+
+  /// Of one file; for whoever reads it from a socket.
+  std::size_t file_bytes_max() const { return limits_.file_bytes_max; }
 
   /// Of all tenants, expired ones that are still there included; for metrics.
   std::size_t total_bytes() const;

@@ -6,12 +6,12 @@
 
 #include "core/limits.h"
 
-namespace tessera::fetch {
+namespace tessera {
 
 struct RemoteLimits {
-  std::size_t urls_max = 8;                   // of one request; more media belongs into the body
-  std::size_t fetches_per_request = 4;        // at once: what a browser opens to one host, less two
-  std::size_t fetches_per_tenant = 8;         // at once: two requests' worth, others keep the rest
+  int urls_max = 8;                           // of one request; more media belongs into the body
+  int fetches_per_request = 4;                // at once: what a browser opens to one host, less two
+  int fetches_per_tenant = 8;                 // at once: two requests' worth, others keep the rest
   std::size_t item_bytes_max = 20 * kMiB;     // as Limits::image_bytes_max
   std::size_t request_bytes_max = 64 * kMiB;  // as Limits::body_bytes_max
 
@@ -24,4 +24,4 @@ struct RemoteLimits {
   std::chrono::seconds low_speed_time{5};              // for so long
 };
 
-}  // namespace tessera::fetch
+}  // namespace tessera
