@@ -67,7 +67,7 @@ std::string type_name_of(const SettingDefinition& setting) {
   if (std::holds_alternative<LogLevel*>(field)) return "LEVEL";
   if (std::holds_alternative<LogFormat*>(field)) return "FORMAT";
   if (!std::holds_alternative<std::string*>(field)) return "N";
-  for (const std::string_view path : {"GGUF file", "file with", "program that"}) {
+  for (const std::string_view path : {"GGUF file", "file with", "program that", "folder below"}) {
     if (setting.help.starts_with(path)) return "FILE";
   }
   return "TEXT";

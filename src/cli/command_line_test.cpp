@@ -106,6 +106,13 @@ TEST(CommandLine, ASwitchNeedsNoValue) {
   EXPECT_EQ(std::get<ServeOptions>(*parsed).settings.values.at("unsafe_decoders"), "true");
 }
 
+TEST(CommandLine, ASwitchMayBeTurnedOff) {
+  const auto off = parsed<ServeOptions>({"serve", "--uploads=false", "--allow-remote-media"});
+
+  EXPECT_EQ(off.settings.values, (std::map<std::string, std::string>{
+                                     {"uploads", "false"}, {"allow_remote_media", "true"}}));
+}
+
 TEST(CommandLine, SettingsNotGivenAreNotThere) {
   const auto serve = parsed<ServeOptions>({"serve"});
 

@@ -34,6 +34,19 @@ constexpr std::array kRefusals = std::to_array<std::pair<std::string_view, std::
     {"limits.tenant_requests_max", "tenant_busy"},
     {"limits.connections_max", "–"},
     {"limits.request_timeout", "deadline_exceeded"},
+    {"limits.remote_urls_max", "too_many_media_urls"},
+    {"limits.remote_bytes_max", "media_url_too_large"},
+    {"limits.remote_request_bytes_max", "media_url_too_large"},
+    {"limits.remote_tenant_fetches_max", "–"},
+    {"limits.remote_redirects_max", "media_url_unavailable"},
+    {"limits.remote_connect_timeout", "media_url_unavailable"},
+    {"limits.remote_total_timeout", "media_url_timeout"},
+    {"limits.upload_bytes_max", "upload_too_large"},
+    {"limits.upload_tenant_bytes_max", "upload_space_exhausted"},
+    {"limits.upload_total_bytes_max", "upload_space_exhausted"},
+    {"limits.upload_tenant_files_max", "upload_space_exhausted"},
+    {"limits.upload_total_files_max", "upload_space_exhausted"},
+    {"limits.upload_time_to_live", "upload_not_found"},
 });
 
 constexpr std::string_view kIntroduction = R"(# Limits
@@ -71,6 +84,9 @@ constexpr std::array kFixed = std::to_array<FixedLimit>({
      "a crafted file of 300 KB otherwise takes 24 s; encoders write about ten"},
     {"files remembered for having stopped a decoder", "64 of one key, ten minutes each",
      "the same file is refused without a decoder"},
+    {"requests of one key that wait for media named by URL", "8",
+     "two of them fill the key's fetches; others find a thread"},
+    {"memory for media named by URL, all requests", "1 GiB", "as for bodies"},
     {"decoders that one key may stop", "5 in a minute",
      "then its images are refused for five minutes"},
 });

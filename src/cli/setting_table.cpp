@@ -27,6 +27,9 @@ constexpr std::int64_t kTokensMax = std::int64_t{1} << 24;
 // More threads than this is a typing error.
 constexpr std::int64_t kThreadsMax = 1024;
 
+// As many outputs at once as the fetcher may have fit into its address space.
+constexpr std::int64_t kRemoteBytesMax = 64 * std::int64_t{kMiB};
+
 // clang-format off: one setting a block, in the order of the documents.
 constexpr std::array kTable = std::to_array<SettingDefinition>({
     {"model", kModel, [](Settings& s) -> SettingField { return &s.model_path; }, {}, "",
@@ -78,6 +81,24 @@ constexpr std::array kTable = std::to_array<SettingDefinition>({
      "error, warning, info or debug", ""},
     {"log_format", kServer, [](Settings& s) -> SettingField { return &s.log_format; }, {}, "", "",
      "text for people, or json: one object a line", ""},
+
+    {"allow_remote_media", kSources,
+     [](Settings& s) -> SettingField { return &s.allow_remote_media; }, {}, "", "",
+     "fetch images that a request names by https: URL, in a process of its own",
+     "whoever may ask could make this machine send requests"},
+    {"remote_media_domains", kSources,
+     [](Settings& s) -> SettingField { return &s.remote_media_domains; }, {}, "",
+     "any host of the public internet",
+     "hosts to fetch from, with commas between: cdn.example.com, *.example.org", ""},
+    {"remote_media_http", kSources,
+     [](Settings& s) -> SettingField { return &s.remote_media_http; }, {}, "", "",
+     "fetch http: URLs as well", "anybody on the way can read and change what comes by http"},
+    {"media_root", kSources, [](Settings& s) -> SettingField { return &s.media_root; }, {}, "",
+     "file: URLs are refused", "folder below which file: URLs may be read",
+     "whoever may ask can have every image below it described"},
+    {"uploads", kSources, [](Settings& s) -> SettingField { return &s.uploads; }, {}, "", "",
+     "take files at /v1/files and keep them in memory for a while, unless false",
+     "the memory is bounded, and only the key that sent a file can use it"},
 
     {"limits.body_bytes_max", kLimits,
      [](Settings& s) -> SettingField { return &s.limits.body_bytes_max; }, {1024, kGiB}, "", "",
@@ -142,6 +163,45 @@ constexpr std::array kTable = std::to_array<SettingDefinition>({
     {"limits.request_timeout", kLimits,
      [](Settings& s) -> SettingField { return &s.limits.request_timeout; }, {100, kDayMs}, "", "",
      "time of one request, arrival to last token", ""},
+    {"limits.remote_urls_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.remote_limits.urls_max; }, {0, 1024}, "URLs", "",
+     "https: and http: URLs of one request", "of one request; more media belongs into the body"},
+    {"limits.remote_bytes_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.remote_limits.item_bytes_max; }, {1024, kRemoteBytesMax}, "", "",
+     "one image that is fetched", "as Limits::image_bytes_max"},
+    {"limits.remote_request_bytes_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.remote_limits.request_bytes_max; }, {1024, kGiB}, "", "",
+     "images of one request that are named by any URL, together", "as Limits::body_bytes_max"},
+    {"limits.remote_tenant_fetches_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.remote_limits.fetches_per_tenant; }, {1, 32}, "fetches", "",
+     "fetches of one API key at once; more wait", "at once: two requests' worth, others keep the rest"},
+    {"limits.remote_redirects_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.remote_limits.redirects_max; }, {0, 20}, "redirects", "",
+     "redirects of one fetch, each checked as the first URL", "short link → site → object store"},
+    {"limits.remote_connect_timeout", kLimits,
+     [](Settings& s) -> SettingField { return &s.remote_limits.connect_timeout; }, {1, 60'000}, "", "",
+     "time to connect to a host of a URL", "TCP and TLS; two lost packets"},
+    {"limits.remote_total_timeout", kLimits,
+     [](Settings& s) -> SettingField { return &s.remote_limits.total_timeout; }, {1, 600'000}, "", "",
+     "time of one fetch, with its redirects", "all hops: the largest item at 1.4 MB/s"},
+    {"limits.upload_bytes_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.upload_limits.file_bytes_max; }, {1024, kGiB}, "", "",
+     "one uploaded file", "as Limits::image_bytes_max"},
+    {"limits.upload_tenant_bytes_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.upload_limits.tenant_bytes_max; }, {1024, std::int64_t{1} << 40}, "", "",
+     "uploaded files of one API key", "ten of the largest"},
+    {"limits.upload_total_bytes_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.upload_limits.total_bytes_max; }, {1024, std::int64_t{1} << 40}, "", "",
+     "uploaded files of all", "beside the weights"},
+    {"limits.upload_tenant_files_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.upload_limits.tenant_files_max; }, {1, 4096}, "files", "",
+     "uploaded files of one API key", "a list that one answer can hold"},
+    {"limits.upload_total_files_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.upload_limits.total_files_max; }, {1, 65'536}, "files", "",
+     "uploaded files of all", "one descriptor each"},
+    {"limits.upload_time_to_live", kLimits,
+     [](Settings& s) -> SettingField { return &s.upload_limits.time_to_live; }, {1000, kDayMs}, "", "",
+     "time that an uploaded file is kept", "a session of a person; the memory is ours"},
 });
 // clang-format on
 
@@ -201,6 +261,8 @@ std::string_view group_title(SettingGroup group) {
       return "Engine";
     case kServer:
       return "Server";
+    case kSources:
+      return "Media by URL and uploads";
     case kLimits:
       return "Limits";
   }

@@ -14,10 +14,14 @@
 namespace tessera::cli {
 namespace {
 
-std::string limits_header() {
+std::string header_of(const std::string& name) {
   std::ostringstream text;
-  text << std::ifstream(TESSERA_SOURCE_DIR "/src/core/limits.h").rdbuf();
+  text << std::ifstream(TESSERA_SOURCE_DIR "/src/core/" + name).rdbuf();
   return text.str();
+}
+
+std::string limits_header() {
+  return header_of("limits.h");
 }
 
 const SettingDefinition& setting(std::string_view key) {
@@ -72,7 +76,8 @@ TEST(SettingTable, EveryLimitCanBeSet) {
 }
 
 TEST(SettingTable, ReasonsOfLimitsAreThoseOfTheHeader) {
-  const std::string header = limits_header();
+  const std::string header =
+      limits_header() + header_of("remote_limits.h") + header_of("upload_limits.h");
   for (const SettingDefinition& row : setting_table()) {
     if (row.group != SettingGroup::kLimits) continue;
     EXPECT_NE(header.find(row.reason), std::string::npos) << row.key << ": " << row.reason;

@@ -13,7 +13,9 @@
 
 #include "core/limits.h"
 #include "core/log.h"
+#include "core/remote_limits.h"
 #include "core/result.h"
+#include "core/upload_limits.h"
 
 namespace tessera::cli {
 
@@ -51,7 +53,16 @@ struct Settings {
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
 
+  // Media that a request names instead of sending it.
+  bool allow_remote_media = false;
+  std::string remote_media_domains;  // separated by commas; empty = the public internet
+  bool remote_media_http = false;
+  std::string media_root;  // folder for file: URLs; empty = none are read
+  bool uploads = true;
+
   Limits limits;
+  RemoteLimits remote_limits;
+  UploadLimits upload_limits;
 };
 
 /// The model that answers when none is named.

@@ -47,7 +47,13 @@ constexpr std::array<std::string_view, 1> kDecoderClasses{"image"};
 constexpr std::array<std::string_view, 6> kDeathCauses{"forbidden_call", "signal",   "exit",
                                                        "timeout",        "protocol", "lost"};
 constexpr std::array<std::string_view, 3> kSandboxLevels{"A", "B", "C"};
-constexpr std::array<std::string_view, 3> kQueues{"media", "encode", "engine"};
+constexpr std::array<std::string_view, 4> kQueues{"fetch", "media", "encode", "engine"};
+constexpr std::array<std::string_view, 14> kFetchOutcomes{
+    "fetched",         "url_refused",       "domain_refused",
+    "address_refused", "not_resolved",      "redirects_too_many",
+    "status_refused",  "headers_too_large", "too_large",
+    "timeout",         "network_failed",    "busy",
+    "failed",          "not_media"};
 
 const std::array<LabelDefinition, 2> kResultLabels{{
     {"outcome", kOutcomeValues, ""},
@@ -58,6 +64,7 @@ constexpr std::array<LabelDefinition, 2> kBuildLabels{{
     {"version", {}, "of Tessera"},
     {"runtime", {}, "what computes, with the commit it was built from"},
 }};
+constexpr std::array<LabelDefinition, 1> kFetchLabels{{{"outcome", kFetchOutcomes, ""}}};
 constexpr std::array<LabelDefinition, 1> kRowLabels{{{"kind", kRowKinds, ""}}};
 constexpr std::array<LabelDefinition, 2> kDeathLabels{{
     {"class", kDecoderClasses, ""},
@@ -152,6 +159,20 @@ const std::array<MetricDefinition, kMetricCount> kTable{{
      kLevelLabels,
      {},
      "1 for the level at which decoders are confined (docs/security.md)."},
+    {kMediaFetches,
+     kCounter,
+     "tessera_media_fetches_total",
+     "URLs",
+     kFetchLabels,
+     {},
+     "How URLs of requests ended; clients learn less."},
+    {kUploadBytes,
+     kGauge,
+     "tessera_upload_bytes",
+     "bytes",
+     {},
+     {},
+     "Uploaded files that are kept in memory."},
     {kEncodeSeconds,
      kHistogram,
      "tessera_encode_seconds",
@@ -257,6 +278,10 @@ const MetricDefinition& definition(MetricId id) {
 
 std::span<const std::string_view> outcome_values() {
   return kOutcomeValues;
+}
+
+std::span<const std::string_view> fetch_outcome_values() {
+  return kFetchOutcomes;
 }
 
 std::string metrics_markdown() {

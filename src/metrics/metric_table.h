@@ -29,6 +29,8 @@ enum class MetricId {
   kMediaDecodes,
   kDecoderDeaths,
   kSandboxLevel,
+  kMediaFetches,
+  kUploadBytes,
   kEncodeSeconds,
   kEncodePatches,
   kStepSeconds,
@@ -41,7 +43,7 @@ enum class MetricId {
   kBugs,
 };
 
-inline constexpr std::size_t kMetricCount = 24;
+inline constexpr std::size_t kMetricCount = 26;
 
 struct LabelDefinition {
   std::string_view name;
@@ -67,6 +69,9 @@ const MetricDefinition& definition(MetricId id);
 
 /// Values of the label `outcome`: "ok", then the names of ErrorCode in its order.
 std::span<const std::string_view> outcome_values();
+
+/// Values of the label `outcome` of kMediaFetches; those of fetch::wire::Outcome.
+std::span<const std::string_view> fetch_outcome_values();
 
 /// The text of docs/metrics.md.
 std::string metrics_markdown();

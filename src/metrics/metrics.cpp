@@ -116,6 +116,7 @@ struct Metrics::Series {
 
   Family<Counter>& requests = counters(registry, MetricId::kRequests);
   Family<Counter>& media_decodes = counters(registry, MetricId::kMediaDecodes);
+  Family<Counter>& media_fetches = counters(registry, MetricId::kMediaFetches);
   Counter& images = counters(registry, MetricId::kImages).Add({});
   Counter& tiles = counters(registry, MetricId::kTiles).Add({});
   Counter& visual_tokens = counters(registry, MetricId::kVisualTokens).Add({});
@@ -136,6 +137,7 @@ struct Metrics::Series {
   std::vector<Counter*> decoder_deaths = death_counters(registry);
   Family<Gauge>& sandbox_level = gauges(registry, MetricId::kSandboxLevel);
   std::vector<Gauge*> queue_depth = queue_gauges(registry);
+  Gauge& upload_bytes = gauges(registry, MetricId::kUploadBytes).Add({});
   Gauge& requests_in_flight = gauges(registry, MetricId::kRequestsInFlight).Add({});
   Gauge& running_sequences = gauges(registry, MetricId::kRunningSequences).Add({});
   Gauge& kv_cells_used = gauges(registry, MetricId::kKvCellsUsed).Add({});
@@ -206,6 +208,15 @@ void Metrics::set_sandbox_level(std::string_view level) {
   series_->sandbox_level.Add({{"level", std::string(level)}}).Set(1);
 }
 
+void Metrics::record_media_fetch(std::string_view outcome) {
+  const auto known = fetch_outcome_values();
+  if (std::ranges::find(known, outcome) == known.end()) {
+    TSR_BUG("an outcome of a fetch that the metrics do not know");
+    return;
+  }
+  series_->media_fetches.Add({{"outcome", std::string(outcome)}}).Increment();
+}
+
 void Metrics::record_encode(int n_patches, Duration duration) {
   series_->encode_seconds.Observe(to_seconds(duration));
   series_->encode_patches.Increment(n_patches);
@@ -219,6 +230,10 @@ void Metrics::record_step(int n_text_rows, int n_visual_rows, Duration duration)
 
 void Metrics::set_queue_depth(Queue queue, std::size_t depth) {
   series_->queue_depth[static_cast<std::size_t>(queue)]->Set(static_cast<double>(depth));
+}
+
+void Metrics::set_upload_bytes(std::size_t n_bytes) {
+  series_->upload_bytes.Set(static_cast<double>(n_bytes));
 }
 
 void Metrics::set_requests_in_flight(std::size_t count) {

@@ -17,7 +17,7 @@
 namespace tessera::metrics {
 
 /// The queues whose depth is shown, in the order of a request's life.
-enum class Queue { kMedia, kEncode, kEngine };
+enum class Queue { kFetch, kMedia, kEncode, kEngine };
 
 struct BuildInfo {
   std::string version;  // "0.1.0"
@@ -49,6 +49,10 @@ class Metrics {
   /// @param level  a value of the label `level`; once, at start
   void set_sandbox_level(std::string_view level);
 
+  /// Once for each URL that was to be fetched.
+  /// @param outcome  one of fetch_outcome_values()
+  void record_media_fetch(std::string_view outcome);
+
   /// One encoder call.
   void record_encode(int n_patches, Duration duration);
 
@@ -56,6 +60,7 @@ class Metrics {
   void record_step(int n_text_rows, int n_visual_rows, Duration duration);
 
   void set_queue_depth(Queue queue, std::size_t depth);
+  void set_upload_bytes(std::size_t n_bytes);
   void set_requests_in_flight(std::size_t count);
   void set_running_sequences(int count);
   void set_kv_cells(int used, int capacity);

@@ -53,6 +53,8 @@ TEST(Metrics, ExpositionIsAsCommitted) {
   metrics.record_media_decode(make_error(ErrorCode::kInvalidArgument, "image_truncated", ""));
   metrics.record_decoder_death("signal");
   metrics.set_sandbox_level("A");
+  metrics.record_media_fetch("fetched");
+  metrics.set_upload_bytes(4096);
   metrics.record_encode(1024, milliseconds(30));
   metrics.record_step(3, 0, microseconds(900));
   metrics.record_step(1, 320, milliseconds(20));
