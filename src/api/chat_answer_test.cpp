@@ -37,7 +37,8 @@ const std::string kUsage =
     R"("prompt_tokens_details":{"cached_tokens":3,"text_tokens":10,"image_tokens":64}})";
 
 const std::string kTrace =
-    R"("tessera":{"stages_seconds":{"read":0.500000,"media_wait":0.000000,"media_decode":0.000000,)"
+    R"("tessera":{"stages_seconds":{"read":0.500000,"fetch_wait":0.000000,"fetch":0.000000,)"
+    R"("media_wait":0.000000,"media_decode":0.000000,)"
     R"("plan":0.000000,"resize":0.000000,"encode_wait":0.000000,"encode":0.000000,)"
     R"("schedule_wait":0.000000,"prefill_visual":0.000000,"prefill_text":0.000000,)"
     R"("decode":0.000000,"emit":1.000000},"total_seconds":1.500000,"ttft_seconds":0.250000,)"

@@ -15,6 +15,9 @@ namespace {
 // OpenAI's own range.
 constexpr double kTemperatureMax = 2.0;
 
+// "tessera-file", and one more to tell it from longer ones.
+constexpr std::size_t kSchemeBytesMax = 13;
+
 Error invalid_at(const Field& field, std::string reason, std::string message) {
   return make_error(ErrorCode::kInvalidArgument, std::move(reason),
                     "'" + field.path() + "': " + std::move(message), field.path());
@@ -23,7 +26,8 @@ Error invalid_at(const Field& field, std::string reason, std::string message) {
 /// Reads messages, and keeps of the body's media those that they mention, in that order.
 class MessageReader {
  public:
-  MessageReader(ReadBody& body, Request& request) : body_(body), request_(request) {}
+  MessageReader(ReadBody& body, const MediaSources& sources, Request& request)
+      : body_(body), sources_(sources), request_(request) {}
 
   Result<void> read(const Field& messages) {
     TSR_RETURN_IF_ERROR(messages.expect_array());
@@ -127,15 +131,41 @@ class MessageReader {
         return request_.media.size() - 1;
       }
     }
-    if (url.starts_with("http://") || url.starts_with("https://")) {
+    return take_url(field, url);
+  }
+
+  /// An image that the request names by URL: its bytes come later.
+  Result<std::size_t> take_url(const Field& field, const std::string& url) {
+    const std::string scheme = scheme_of(url);
+    const bool is_remote = scheme == "http" || scheme == "https";
+    if (is_remote && !sources_.remote) {
       return invalid_at(field, "remote_media_disabled",
                         "this server does not fetch remote images; send the image itself as "
                         "data:image/jpeg;base64,…");
     }
-    return invalid_at(field, "invalid_image_url", "must be a data URI: data:image/jpeg;base64,…");
+    const bool is_known = is_remote || (scheme == "file" && sources_.files) ||
+                          (scheme == "tessera-file" && sources_.uploads);
+    if (!is_known) {
+      return invalid_at(field, "invalid_image_url", "must be a data URI: data:image/jpeg;base64,…");
+    }
+    request_.pending.push_back({request_.media.size(), RedactedUrl(url)});
+    request_.media.push_back({UniqueFd(), 0, field.path()});
+    return request_.media.size() - 1;
+  }
+
+  /// In lower case; empty when there is none.
+  static std::string scheme_of(std::string_view url) {
+    const std::size_t colon = url.find(':');
+    if (colon == std::string_view::npos) return {};
+    std::string scheme(url.substr(0, std::min(colon, kSchemeBytesMax)));
+    std::ranges::transform(scheme, scheme.begin(), [](char c) {
+      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return scheme;
   }
 
   ReadBody& body_;
+  const MediaSources& sources_;
   Request& request_;
 };
 
@@ -327,7 +357,8 @@ Result<void> refuse_unsupported(const Field& body) {
 
 }  // namespace
 
-Result<ChatCall> parse_chat_request(ReadBody body, std::string_view model_name) {
+Result<ChatCall> parse_chat_request(ReadBody body, std::string_view model_name,
+                                    const MediaSources& sources) {
   TSR_ASSIGN_OR_RETURN(const Json json, parse_json(body.json));
   std::string().swap(body.json);  // the tree replaces the text
   const Field root(json, "");
@@ -354,7 +385,7 @@ Result<ChatCall> parse_chat_request(ReadBody body, std::string_view model_name) 
   TSR_RETURN_IF_ERROR(read_stream(root, call));
   TSR_RETURN_IF_ERROR(read_format(root, body.media_mark, request.response_format));
   TSR_ASSIGN_OR_RETURN(const Field messages, root.require("messages"));
-  TSR_RETURN_IF_ERROR(MessageReader(body, request).read(messages));
+  TSR_RETURN_IF_ERROR(MessageReader(body, sources, request).read(messages));
   return call;
 }
 

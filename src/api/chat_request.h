@@ -14,6 +14,13 @@
 
 namespace tessera::api {
 
+/// What a request may name by URL instead of sending it; the operator decides.
+struct MediaSources {
+  bool remote = false;   // http: and https:
+  bool files = false;    // file:
+  bool uploads = false;  // tessera-file:
+};
+
 struct ChatCall {
   Request request;
   bool stream = false;
@@ -22,6 +29,7 @@ struct ChatCall {
 
 /// @param model_name  what this server serves. A request may name it, or leave `model` out.
 /// @errors  invalid_argument (`param` names the field); not_found (model_not_found)
-Result<ChatCall> parse_chat_request(ReadBody body, std::string_view model_name);
+Result<ChatCall> parse_chat_request(ReadBody body, std::string_view model_name,
+                                    const MediaSources& sources);
 
 }  // namespace tessera::api

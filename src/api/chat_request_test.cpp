@@ -5,12 +5,12 @@
 namespace tessera::api {
 namespace {
 
-Result<ChatCall> parse(const std::string& json) {
+Result<ChatCall> parse(const std::string& json, const MediaSources& sources = {}) {
   BodyReader reader{Limits{}};
   if (Result<void> fed = reader.feed(json); !fed) return fed.error();
   auto body = reader.finish();
   if (!body) return body.error();
-  return parse_chat_request(std::move(body).value(), "tiny");
+  return parse_chat_request(std::move(body).value(), "tiny", sources);
 }
 
 /// A valid request with more members, e.g. R"("n":2)".
@@ -256,6 +256,65 @@ TEST(ChatRequest, RefusesRolesAndBodiesItDoesNotKnow) {
   EXPECT_EQ(
       parse(R"({"messages":[{"role":"assistant","content":"","tool_calls":[{}]}]})").error().param,
       "messages[0].tool_calls");
+}
+
+/// The reason why an image of this URL is refused; empty when it is taken.
+std::string refusal_of(const std::string& url, const MediaSources& sources) {
+  const auto call = parse(R"({"messages":[{"role":"user","content":[{"type":"image_url",)"
+                          R"("image_url":{"url":")" +
+                              url + R"("}}]}]})",
+                          sources);
+  return call ? std::string() : call.error().reason;
+}
+
+TEST(ChatRequest, UrlsAreTakenWhereTheOperatorAllowsTheirScheme) {
+  struct Row {
+    const char* url;
+    MediaSources allowed_by;
+    const char* refused_as;
+  };
+  const Row rows[] = {
+      {"http://a/", {.remote = true}, "remote_media_disabled"},
+      {"https://a/", {.remote = true}, "remote_media_disabled"},
+      {"HTTPS://a/", {.remote = true}, "remote_media_disabled"},
+      {"file:///a", {.files = true}, "invalid_image_url"},
+      {"tessera-file:a", {.uploads = true}, "invalid_image_url"},
+  };
+  for (const Row& row : rows) {
+    const MediaSources others{!row.allowed_by.remote, !row.allowed_by.files,
+                              !row.allowed_by.uploads};
+    EXPECT_EQ(refusal_of(row.url, row.allowed_by), "") << row.url;
+    EXPECT_EQ(refusal_of(row.url, others), row.refused_as) << row.url;
+    EXPECT_EQ(refusal_of(row.url, {}), row.refused_as) << row.url;
+  }
+  for (const char* url : {"ftp://a/", "tessera-files:a", "gopher:a", "a", "", ":", "httpss://a"}) {
+    EXPECT_EQ(refusal_of(url, {true, true, true}), "invalid_image_url") << url;
+  }
+}
+
+TEST(ChatRequest, ImagesByUrlAndInTheBodyKeepTheirOrder) {
+  const auto image = [](const std::string& url) {
+    return R"({"type":"image_url","image_url":{"url":")" + url + "\"}}";
+  };
+  const auto call = parse(R"({"messages":[{"role":"user","content":[)" + image("file:///a") + "," +
+                              image("data:image/png;base64,iVBORw0KGgo=") + "," +
+                              image("tessera-file:b") + "]}]}",
+                          {.files = true, .uploads = true});
+
+  ASSERT_TRUE(call) << call.error().message;
+  const Request& request = call->request;
+  ASSERT_EQ(request.media.size(), 3U);
+  ASSERT_EQ(request.pending.size(), 2U);
+  EXPECT_EQ(request.pending[0].media_index, 0U);
+  EXPECT_EQ(request.pending[0].url.unredacted(), "file:///a");
+  EXPECT_EQ(request.pending[1].media_index, 2U);
+  EXPECT_EQ(request.pending[1].url.unredacted(), "tessera-file:b");
+  EXPECT_FALSE(request.media[0].fd);
+  EXPECT_TRUE(request.media[1].fd);
+  EXPECT_EQ(request.media[2].field, "messages[0].content[2].image_url.url");
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(std::get<ImagePart>(request.messages[0].parts[i]).media_index, i);
+  }
 }
 
 }  // namespace

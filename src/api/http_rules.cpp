@@ -4,12 +4,14 @@
 #include <utility>
 
 #include "api/error_response.h"
+#include "api/files_routes.h"
 #include "api/json_writer.h"
 
 namespace tessera::api {
 namespace {
 
 constexpr std::string_view kModelPrefix = "/v1/models/";
+constexpr std::string_view kReadMethods = "GET, HEAD";
 
 struct RouteRow {
   std::string_view path;
@@ -57,15 +59,6 @@ std::string percent_decode(std::string_view text) {
   return decoded;
 }
 
-Reply method_not_allowed(bool is_post) {
-  const std::string_view allow = is_post ? "POST" : "GET, HEAD";
-  Reply reply = error_reply(make_error(ErrorCode::kInvalidArgument, "method_not_allowed",
-                                       "this path takes " + std::string(allow)),
-                            405);
-  reply.allow = allow;
-  return reply;
-}
-
 Reply closing(const Error& error, std::optional<int> status = std::nullopt) {
   Reply reply = error_reply(error, status);
   reply.close = true;
@@ -91,20 +84,34 @@ Reply error_reply(const Error& error, std::optional<int> status) {
   return reply;
 }
 
+Reply method_not_allowed(std::string_view allow) {
+  Reply reply = error_reply(make_error(ErrorCode::kInvalidArgument, "method_not_allowed",
+                                       "this path takes " + std::string(allow)),
+                            405);
+  reply.allow = allow;
+  return reply;
+}
+
+Reply unknown_path() {
+  return error_reply(
+      make_error(ErrorCode::kNotFound, "unknown_path", "this server has no such path"));
+}
+
 std::variant<MatchedRoute, Reply> match_route(std::string_view method, std::string_view target) {
   const std::string_view path = path_of(target);
   const bool reads = method == "GET" || method == "HEAD";
   for (const RouteRow& row : kRoutes) {
     if (path != row.path) continue;
-    if (row.is_post ? method != "POST" : !reads) return method_not_allowed(row.is_post);
+    if (row.is_post ? method != "POST" : !reads) {
+      return method_not_allowed(row.is_post ? "POST" : kReadMethods);
+    }
     return MatchedRoute{row.route, {}};
   }
   if (path.starts_with(kModelPrefix) && path.size() > kModelPrefix.size()) {
-    if (!reads) return method_not_allowed(false);
+    if (!reads) return method_not_allowed(kReadMethods);
     return MatchedRoute{Route::kModel, percent_decode(path.substr(kModelPrefix.size()))};
   }
-  return error_reply(
-      make_error(ErrorCode::kNotFound, "unknown_path", "this server has no such path"));
+  return match_files_route(method, path);
 }
 
 bool needs_key(std::string_view target) {
@@ -122,7 +129,7 @@ std::string_view bearer_key(std::string_view authorization) {
   return authorization;
 }
 
-std::optional<Reply> refuse_body(const BodyHead& head, const Limits& limits) {
+std::optional<Reply> refuse_framing(const BodyHead& head, std::size_t bytes_max) {
   if (head.other_transfer_encoding || (head.chunked && head.content_length)) {
     return closing(make_error(ErrorCode::kInvalidArgument, "malformed_http",
                               "a body has either a Content-Length or is exactly chunked"));
@@ -132,15 +139,20 @@ std::optional<Reply> refuse_body(const BodyHead& head, const Limits& limits) {
                               "the request has neither a Content-Length nor a chunked body"),
                    411);
   }
-  if (head.content_length && *head.content_length > limits.body_bytes_max) {
+  if (head.content_length && *head.content_length > bytes_max) {
     return closing(make_error(ErrorCode::kTooLarge, "body_too_large",
                               "the body has " + std::to_string(*head.content_length) +
-                                  " bytes, the limit is " + std::to_string(limits.body_bytes_max)));
+                                  " bytes, the limit is " + std::to_string(bytes_max)));
   }
   if (!head.content_encoding.empty() && !equals_ignoring_case(head.content_encoding, "identity")) {
     return closing(make_error(ErrorCode::kUnsupportedMedia, "unsupported_content_encoding",
                               "send the body without a Content-Encoding"));
   }
+  return std::nullopt;
+}
+
+std::optional<Reply> refuse_body(const BodyHead& head, const Limits& limits) {
+  if (auto refusal = refuse_framing(head, limits.body_bytes_max)) return refusal;
   // Asking for JSON by name also keeps web pages out: a browser sends it only after a preflight.
   const std::string_view type = head.content_type.substr(0, head.content_type.find(';'));
   const std::string_view trimmed = type.substr(0, type.find_last_not_of(' ') + 1);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,11 +15,22 @@
 
 namespace tessera::api {
 
-enum class Route { kChat, kModels, kModel, kHealth, kReady, kMetrics };
+enum class Route {
+  kChat,
+  kModels,
+  kModel,
+  kFileUpload,
+  kFileList,
+  kFile,
+  kFileDelete,
+  kHealth,
+  kReady,
+  kMetrics,
+};
 
 struct MatchedRoute {
   Route route;
-  std::string model_id;  // of kModel, percent-decoded
+  std::string id;  // of a model, percent-decoded; of a file, as it stands in the path
 };
 
 /// A whole answer, still without the fields that every answer has.
@@ -34,6 +46,12 @@ struct Reply {
 
 /// The status comes from error_table(), unless HTTP has a more exact one.
 Reply error_reply(const Error& error, std::optional<int> status = std::nullopt);
+
+/// 405, with the methods that the path takes.
+Reply method_not_allowed(std::string_view allow);
+
+/// 404: what a path gets that this server does not have.
+Reply unknown_path();
 
 /// @return  404 and 405 as replies
 std::variant<MatchedRoute, Reply> match_route(std::string_view method, std::string_view target);
@@ -52,8 +70,11 @@ struct BodyHead {
   std::string_view content_encoding;
 };
 
-/// Whether the body of a chat request may be read at all.
+/// Whether a body of any type may be read at all.
 /// @return  the refusal; the connection closes with it, because the body stays unread
+std::optional<Reply> refuse_framing(const BodyHead& head, std::size_t bytes_max);
+
+/// The same for the body of a chat request.
 std::optional<Reply> refuse_body(const BodyHead& head, const Limits& limits);
 
 /// GET /v1/models and /v1/models/{id}.

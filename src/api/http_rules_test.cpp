@@ -7,11 +7,9 @@ namespace {
 
 TEST(MatchRoute, KnowsEveryRouteWithAndWithoutAQuery) {
   const std::tuple<const char*, const char*, Route> routes[] = {
-      {"POST", "/v1/chat/completions", Route::kChat},
-      {"GET", "/v1/models?x=1", Route::kModels},
-      {"GET", "/v1/models/tiny", Route::kModel},
-      {"HEAD", "/healthz", Route::kHealth},
-      {"GET", "/readyz?", Route::kReady},
+      {"POST", "/v1/chat/completions", Route::kChat}, {"GET", "/v1/models?x=1", Route::kModels},
+      {"GET", "/v1/models/tiny", Route::kModel},      {"POST", "/v1/files?x", Route::kFileUpload},
+      {"HEAD", "/healthz", Route::kHealth},           {"GET", "/readyz?", Route::kReady},
       {"GET", "/metrics", Route::kMetrics},
   };
   for (const auto& [method, target, route] : routes) {
@@ -24,7 +22,7 @@ TEST(MatchRoute, KnowsEveryRouteWithAndWithoutAQuery) {
 TEST(MatchRoute, DecodesAModelsName) {
   const auto matched = match_route("GET", "/v1/models/org%2Ftiny%20x%zz%4");
 
-  EXPECT_EQ(std::get<MatchedRoute>(matched).model_id, "org/tiny x%zz%4");
+  EXPECT_EQ(std::get<MatchedRoute>(matched).id, "org/tiny x%zz%4");
 }
 
 TEST(MatchRoute, TellsWrongPathsFromWrongMethods) {

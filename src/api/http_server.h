@@ -1,6 +1,7 @@
 // The HTTP server: stages 1 and 8 of every request, on its own threads.
 //
 //   POST /v1/chat/completions · GET /v1/models, /v1/models/{id} · /healthz, /readyz, /metrics
+//   POST, GET /v1/files · GET, DELETE /v1/files/{id}
 //
 // HTTP/1.1 without TLS and without content encodings; a proxy in front adds those. Every limit
 // holds while bytes arrive: a request is refused at the first byte that breaks one, and whoever is
@@ -15,10 +16,12 @@
 #include <string>
 
 #include "admission/api_keys.h"
+#include "api/chat_request.h"
 #include "core/clock.h"
 #include "core/limits.h"
 #include "core/result.h"
 #include "pipeline/service.h"
+#include "uploads/upload_store.h"
 
 namespace tessera::api {
 
@@ -36,9 +39,11 @@ struct HttpOptions {
   std::uint16_t port = 8080;          // 0 = any free one
   int n_threads = 2;                  // parsing and writing is a small part of a request's work
   Limits limits;
-  admission::ApiKeys keys;    // none = everyone may call
-  std::string model_name;     // as clients say it; empty = the model's own name
-  std::string sandbox_level;  // of image decoders, for /healthz: "A", "B" or "C"
+  admission::ApiKeys keys;                  // none = everyone may call
+  std::string model_name;                   // as clients say it; empty = the model's own name
+  std::string sandbox_level;                // of image decoders, for /healthz: "A", "B" or "C"
+  MediaSources media_sources;               // what chat requests may name by URL
+  uploads::UploadStore* uploads = nullptr;  // outlives the server; null = no /v1/files
   HttpTimeouts timeouts;
   /// Bodies being read and images waiting for their turn, over all connections.
   std::size_t media_bytes_max = std::size_t{1} << 30U;  // 16 bodies of the largest size

@@ -26,6 +26,7 @@ class JsonWriter {
   JsonWriter& seconds(double value);
   /// Shortest form that gives the same float back. Not finite = ±the largest finite float.
   JsonWriter& real(float value);
+  JsonWriter& boolean(bool value) { return raw(value ? "true" : "false"); }
   JsonWriter& null() { return raw("null"); }
 
   std::string take() && { return std::move(text_); }

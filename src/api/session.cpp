@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "api/chat_request.h"
+#include "api/media_reservation.h"
 #include "core/check.h"
 
 namespace tessera::api {
@@ -46,6 +47,14 @@ StaticText route_name(Route route) {
       return "models";
     case Route::kModel:
       return "model";
+    case Route::kFileUpload:
+      return "file_upload";
+    case Route::kFileList:
+      return "file_list";
+    case Route::kFile:
+      return "file";
+    case Route::kFileDelete:
+      return "file_delete";
     case Route::kHealth:
       return "health";
     case Route::kReady:
@@ -66,20 +75,6 @@ std::string_view view(beast::string_view text) {
   return {text.data(), text.size()};
 }
 
-/// A body's bytes, counted against the server's total until the request is answered.
-class MediaReservation {
- public:
-  explicit MediaReservation(std::atomic<std::size_t>& total) : total_(total) {}
-  MediaReservation(const MediaReservation&) = delete;
-  MediaReservation& operator=(const MediaReservation&) = delete;
-  ~MediaReservation() { total_ -= n_bytes; }
-
-  std::size_t n_bytes = 0;
-
- private:
-  std::atomic<std::size_t>& total_;
-};
-
 /// Counts a chat from its head to its last byte.
 class ChatCount {
  public:
@@ -91,21 +86,6 @@ class ChatCount {
  private:
   std::atomic<int>& count_;
 };
-
-template <typename Parser>
-BodyHead body_head(const Parser& parser) {
-  const auto& fields = parser.get();
-  BodyHead head;
-  if (const auto length = parser.content_length()) head.content_length = *length;
-  head.chunked = parser.chunked();
-  const auto codings = fields.equal_range(http::field::transfer_encoding);
-  const auto n_codings = std::distance(codings.first, codings.second);
-  head.other_transfer_encoding =
-      n_codings > 1 || (n_codings == 1 && !beast::iequals(codings.first->value(), "chunked"));
-  head.content_type = view(fields[http::field::content_type]);
-  head.content_encoding = view(fields[http::field::content_encoding]);
-  return head;
-}
 
 Error malformed_http() {
   return make_error(ErrorCode::kInvalidArgument, "malformed_http",
@@ -260,10 +240,22 @@ asio::awaitable<void> Session::dispatch(Exchange& exchange) {
   }
   const auto& route = std::get<MatchedRoute>(matched);
   exchange.route = route_name(route.route);
-  if (route.route == Route::kChat) {
-    co_await chat(exchange);
-  } else {
-    co_await write_reply(exchange, simple_reply(route));
+  switch (route.route) {
+    case Route::kChat:
+      co_await chat(exchange);
+      co_return;
+    case Route::kFileUpload:
+    case Route::kFileList:
+    case Route::kFile:
+    case Route::kFileDelete:
+      co_await files(exchange, route);
+      co_return;
+    case Route::kModels:
+    case Route::kModel:
+    case Route::kHealth:
+    case Route::kReady:
+    case Route::kMetrics:
+      co_await write_reply(exchange, simple_reply(route));
   }
 }
 
@@ -274,7 +266,7 @@ Reply Session::simple_reply(const MatchedRoute& matched) const {
       reply.body = models_json(context_.model_name, context_.started_seconds);
       break;
     case Route::kModel:
-      if (matched.model_id != context_.model_name) {
+      if (matched.id != context_.model_name) {
         return error_reply(make_error(ErrorCode::kNotFound, "model_not_found",
                                       "this server has no such model", "model"));
       }
@@ -295,22 +287,44 @@ Reply Session::simple_reply(const MatchedRoute& matched) const {
       reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
       break;
     case Route::kChat:
+    case Route::kFileUpload:
+    case Route::kFileList:
+    case Route::kFile:
+    case Route::kFileDelete:
       break;
   }
   return reply;
 }
 
-asio::awaitable<void> Session::chat(Exchange& exchange) {
-  const ChatCount count(context_.n_chats);
-  if (auto refusal = refuse_body(body_head(*parser_), context_.options.limits)) {
-    co_await refuse_chat(exchange, std::move(*refusal));
-    co_return;
-  }
+BodyHead Session::body_head() const {
+  const auto& fields = parser_->get();
+  BodyHead head;
+  if (const auto length = parser_->content_length()) head.content_length = *length;
+  head.chunked = parser_->chunked();
+  const auto codings = fields.equal_range(http::field::transfer_encoding);
+  const auto n_codings = std::distance(codings.first, codings.second);
+  head.other_transfer_encoding =
+      n_codings > 1 || (n_codings == 1 && !beast::iequals(codings.first->value(), "chunked"));
+  head.content_type = view(fields[http::field::content_type]);
+  head.content_encoding = view(fields[http::field::content_encoding]);
+  return head;
+}
+
+asio::awaitable<void> Session::confirm_expectation(const Exchange& exchange) {
   const std::string_view expected = view(parser_->get()[http::field::expect]);
   if (exchange.http_version >= 11 &&
       beast::iequals({expected.data(), expected.size()}, "100-continue")) {
-    co_await write_bytes("HTTP/1.1 100 Continue\r\n\r\n");  // a lost client shows in the read
+    co_await write_bytes("HTTP/1.1 100 Continue\r\n\r\n");
   }
+}
+
+asio::awaitable<void> Session::chat(Exchange& exchange) {
+  const ChatCount count(context_.n_chats);
+  if (auto refusal = refuse_body(body_head(), context_.options.limits)) {
+    co_await refuse_chat(exchange, std::move(*refusal));
+    co_return;
+  }
+  co_await confirm_expectation(exchange);
   MediaReservation reserved(context_.media_bytes);
   std::optional<Result<ReadBody>> body = co_await read_body(reserved.n_bytes);
   if (!body) {
@@ -318,18 +332,15 @@ asio::awaitable<void> Session::chat(Exchange& exchange) {
     co_await refuse_chat(exchange, error_reply(client_gone()));
     co_return;
   }
-  auto call = *body ? parse_chat_request(std::move(**body), context_.model_name)
+  auto call = *body ? parse_chat_request(std::move(**body), context_.model_name,
+                                         context_.options.media_sources)
                     : Result<ChatCall>((*body).error());
   if (!call) {
     co_await refuse_chat(exchange, error_reply(call.error()));
     co_return;
   }
 
-  AnswerHead head{"chatcmpl-" + exchange.id,
-                  std::chrono::duration_cast<std::chrono::seconds>(
-                      std::chrono::system_clock::now().time_since_epoch())
-                      .count(),
-                  context_.model_name};
+  AnswerHead head{"chatcmpl-" + exchange.id, unix_seconds(), context_.model_name};
   AnswerOptions options{call->request.n_choices, call->request.stop, call->request.logprobs,
                         call->include_usage, exchange.with_trace};
   auto submitted =
@@ -359,8 +370,20 @@ asio::awaitable<void> Session::refuse_chat(Exchange& exchange, Reply reply) {
 }
 
 asio::awaitable<std::optional<Result<ReadBody>>> Session::read_body(std::size_t& n_reserved) {
+  const Limits& limits = context_.options.limits;
+  BodyReader reader(limits);
+  const auto read =
+      co_await read_pieces(limits.body_bytes_max, n_reserved,
+                           [&reader](std::string_view piece) { return reader.feed(piece); });
+  if (!read) co_return std::nullopt;
+  if (!*read) co_return Result<ReadBody>(read->error());
+  co_return reader.finish();
+}
+
+asio::awaitable<std::optional<Result<void>>> Session::read_pieces(
+    std::size_t bytes_max, std::size_t& n_reserved,
+    std::function<Result<void>(std::string_view)> feed) {
   const HttpOptions& options = context_.options;
-  BodyReader reader(options.limits);
   std::vector<char> piece(kPieceBytes);
   std::uint64_t n_read = 0;
   while (!parser_->is_done()) {
@@ -374,27 +397,25 @@ asio::awaitable<std::optional<Result<ReadBody>>> Session::read_body(std::size_t&
       const bool is_malformed = error.category() == end.category() && error != end &&
                                 error != http::error::partial_message;
       if (!is_malformed) co_return std::nullopt;
-      co_return Result<ReadBody>(malformed_http());
+      co_return Result<void>(malformed_http());
     }
     const std::size_t n = piece.size() - body.size;
     n_read += n;
     n_reserved += n;
     context_.n_body_bytes_read += n;
     if ((context_.media_bytes += n) > options.media_bytes_max) {
-      Error busy = make_error(ErrorCode::kResourceExhausted, "server_busy",
-                              "the server holds as many images as it may; try again later");
-      co_return Result<ReadBody>(std::move(busy));
+      co_return Result<void>(
+          make_error(ErrorCode::kResourceExhausted, "server_busy",
+                     "the server holds as many images as it may; try again later"));
     }
-    if (n_read > options.limits.body_bytes_max) {
-      co_return Result<ReadBody>(make_error(
-          ErrorCode::kTooLarge, "body_too_large",
-          "the body has more than " + std::to_string(options.limits.body_bytes_max) + " bytes"));
+    if (n_read > bytes_max) {
+      co_return Result<void>(
+          make_error(ErrorCode::kTooLarge, "body_too_large",
+                     "the body has more than " + std::to_string(bytes_max) + " bytes"));
     }
-    if (auto fed = reader.feed({piece.data(), n}); !fed) {
-      co_return Result<ReadBody>(fed.error());
-    }
+    if (auto fed = feed({piece.data(), n}); !fed) co_return fed;
   }
-  co_return reader.finish();
+  co_return Result<void>();
 }
 
 }  // namespace tessera::api

@@ -9,9 +9,11 @@
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "api/body_reader.h"
 #include "api/chat_answer.h"
@@ -67,11 +69,23 @@ class Session : public std::enable_shared_from_this<Session> {
   Exchange begin_exchange();
   Awaitable<void> dispatch(Exchange& exchange);
   Reply simple_reply(const MatchedRoute& matched) const;
+  BodyHead body_head() const;
+  /// Answers `Expect: 100-continue`; a lost client shows in the next read.
+  Awaitable<void> confirm_expectation(const Exchange& exchange);
+  /// Feeds the body to `feed` while it arrives. Empty when the connection was lost.
+  Awaitable<std::optional<Result<void>>> read_pieces(
+      std::size_t bytes_max, std::size_t& n_reserved,
+      std::function<Result<void>(std::string_view)> feed);
   Awaitable<void> chat(Exchange& exchange);
   /// Ends a chat that never became a request of the pipeline.
   Awaitable<void> refuse_chat(Exchange& exchange, Reply reply);
   /// Empty when the connection was lost.
   Awaitable<std::optional<Result<ReadBody>>> read_body(std::size_t& n_reserved);
+
+  // upload.cpp: /v1/files
+  Awaitable<void> files(Exchange& exchange, const MatchedRoute& matched);
+  Awaitable<void> upload(Exchange& exchange, uploads::UploadStore& store);
+  static std::int64_t unix_seconds();
 
   // answer.cpp: answers
   Awaitable<void> write_reply(Exchange& exchange, Reply reply);

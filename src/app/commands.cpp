@@ -51,24 +51,33 @@ struct Session {
   cli::LoadedSettings settings;
   std::unique_ptr<metrics::Metrics> metrics;
   std::unique_ptr<sandbox::Zygote> media_worker;
+  MediaSources sources;
   std::unique_ptr<pipeline::Pipeline> pipeline;
 };
 
-Result<std::unique_ptr<Session>> open_session(const cli::SettingFlags& flags) {
+/// Files of the command line need no other source of media.
+enum class WithSources { kNo, kYes };
+
+Result<std::unique_ptr<Session>> open_session(const cli::SettingFlags& flags, WithSources with) {
   auto session = std::make_unique<Session>();
   TSR_ASSIGN_OR_RETURN(session->settings, read_settings(flags));
   session->metrics = std::make_unique<metrics::Metrics>(build_info());
   const cli::Settings& settings = session->settings.values;
   TSR_ASSIGN_OR_RETURN(session->media_worker,
                        start_media_worker(settings, session->clock, *session->metrics));
-  TSR_ASSIGN_OR_RETURN(session->pipeline, start_pipeline(settings, *session->media_worker,
-                                                         session->clock, *session->metrics));
+  if (with == WithSources::kYes) {
+    TSR_ASSIGN_OR_RETURN(session->sources,
+                         open_media_sources(settings, session->clock, *session->metrics));
+  }
+  TSR_ASSIGN_OR_RETURN(session->pipeline,
+                       start_pipeline(settings, *session->media_worker, session->sources,
+                                      session->clock, *session->metrics));
   return session;
 }
 
 ExitCode run(const cli::AskOptions& options, SignalWatcher& signals,
              const cli::Terminal& terminal) {
-  auto session = open_session(options.settings);
+  auto session = open_session(options.settings, WithSources::kNo);
   if (!session) return cli::print_startup_error(session.error(), options.json, terminal);
   Session& s = **session;
   Trace trace(s.clock.now());
@@ -80,7 +89,7 @@ ExitCode run(const cli::AskOptions& options, SignalWatcher& signals,
 
 ExitCode run(const cli::PlanOptions& options, SignalWatcher& /*signals*/,
              const cli::Terminal& terminal) {
-  auto session = open_session(options.settings);
+  auto session = open_session(options.settings, WithSources::kNo);
   if (!session) return cli::print_startup_error(session.error(), options.json, terminal);
   Session& s = **session;
   auto media = cli::load_media_files(options.image_paths, s.settings.values.limits);
@@ -89,7 +98,7 @@ ExitCode run(const cli::PlanOptions& options, SignalWatcher& /*signals*/,
 }
 
 api::HttpOptions http_options(const cli::Settings& settings, admission::ApiKeys keys,
-                              std::string_view sandbox_level) {
+                              std::string_view sandbox_level, const MediaSources& sources) {
   api::HttpOptions http;
   http.address = settings.host;
   http.port = static_cast<std::uint16_t>(settings.port);
@@ -97,6 +106,9 @@ api::HttpOptions http_options(const cli::Settings& settings, admission::ApiKeys 
   http.limits = settings.limits;
   http.sandbox_level = sandbox_level;
   http.keys = std::move(keys);
+  http.media_sources = {sources.fetcher != nullptr, sources.root.has_value(),
+                        sources.uploads != nullptr};
+  http.uploads = sources.uploads.get();
   return http;
 }
 
@@ -119,9 +131,10 @@ ExitCode serve(Session& session, SignalWatcher& signals, const cli::Terminal& te
   pipeline::Pipeline& pipeline = *session.pipeline;
   metrics::Metrics& metrics = *session.metrics;
   api::HttpServer server(
-      http_options(settings, *std::move(keys), level), pipeline,
-      [&pipeline, &metrics] {
+      http_options(settings, *std::move(keys), level, session.sources), pipeline,
+      [&pipeline, &metrics, uploads = session.sources.uploads.get()] {
         pipeline.publish_gauges();
+        if (uploads != nullptr) metrics.set_upload_bytes(uploads->total_bytes());
         return metrics.expose();
       },
       session.clock);
@@ -146,7 +159,7 @@ ExitCode run(const cli::ServeOptions& options, SignalWatcher& signals,
     terminal.out << cli::print_config(*settings);
     return ExitCode::kOk;
   }
-  auto session = open_session(options.settings);
+  auto session = open_session(options.settings, WithSources::kYes);
   if (!session) return cli::print_startup_error(session.error(), false, terminal);
   set_log_level((*session)->settings.values.log_level);
   set_log_format((*session)->settings.values.log_format);

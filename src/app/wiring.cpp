@@ -2,9 +2,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
+
+#include "fetch/outcome_name.h"
+#include "media/sniff.h"
 
 #ifdef TESSERA_RUNTIME_LLAMA
 #include "runtime/llama/llama_runtime.h"
@@ -76,6 +82,53 @@ Result<std::string> media_worker_path(const cli::Settings& settings) {
   return path.string();
 }
 
+/// "a.example.com, b.example.com" → its parts without spaces around them.
+std::vector<std::string> split_list(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    std::string_view part = text.substr(0, comma);
+    part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
+    part = part.substr(0, part.find_last_not_of(' ') + 1);
+    parts.emplace_back(part);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return parts;
+}
+
+Result<std::unique_ptr<fetch::Fetcher>> start_fetcher(const cli::Settings& settings,
+                                                      metrics::Metrics& metrics) {
+  fetch::FetcherOptions options;
+  options.dispatcher.fetcher_path = program_folder() / "tessera-fetcher";
+  options.limits = settings.remote_limits;
+  options.limits.item_bytes_max =
+      std::min(options.limits.item_bytes_max, settings.limits.image_bytes_max);
+  options.rules.urls.allow_http = settings.remote_media_http;
+  options.rules.domains = fetch::DomainRules::public_internet();
+  if (const auto domains = split_list(settings.remote_media_domains); !domains.empty()) {
+    TSR_ASSIGN_OR_RETURN(options.rules.domains, fetch::DomainRules::only(domains));
+  }
+  options.is_media = [](std::span<const std::byte> head) {
+    return media::decodable(media::sniff_format(head)).has_value();
+  };
+  options.on_outcome = [&metrics](fetch::wire::Outcome outcome) {
+    metrics.record_media_fetch(fetch::outcome_name(outcome));
+  };
+  return fetch::Fetcher::create(std::move(options));
+}
+
+fetch::FetchSources sources_of(const MediaSources& sources) {
+  fetch::FetchSources of;
+  of.fetcher = sources.fetcher.get();
+  of.root = sources.root ? &*sources.root : nullptr;
+  if (sources.uploads != nullptr) {
+    of.upload = [uploads = sources.uploads.get()](TenantId tenant, std::string_view id) {
+      return uploads->get(tenant, id);
+    };
+  }
+  return of;
+}
+
 }  // namespace
 
 Result<cli::LoadedSettings> read_settings(const cli::SettingFlags& flags) {
@@ -97,8 +150,24 @@ Result<std::unique_ptr<sandbox::Zygote>> start_media_worker(const cli::Settings&
   return zygote;
 }
 
+Result<MediaSources> open_media_sources(const cli::Settings& settings, const Clock& clock,
+                                        metrics::Metrics& metrics) {
+  MediaSources sources;
+  if (settings.allow_remote_media) {
+    TSR_ASSIGN_OR_RETURN(sources.fetcher, start_fetcher(settings, metrics));
+  }
+  if (!settings.media_root.empty()) {
+    TSR_ASSIGN_OR_RETURN(sources.root, fetch::MediaRoot::open(settings.media_root));
+  }
+  if (settings.uploads) {
+    sources.uploads = std::make_unique<uploads::UploadStore>(settings.upload_limits, clock);
+  }
+  return sources;
+}
+
 Result<std::unique_ptr<pipeline::Pipeline>> start_pipeline(const cli::Settings& settings,
                                                            sandbox::Zygote& media_worker,
+                                                           const MediaSources& sources,
                                                            const Clock& clock,
                                                            metrics::Metrics& metrics) {
   pipeline::PipelineOptions options;
@@ -106,6 +175,8 @@ Result<std::unique_ptr<pipeline::Pipeline>> start_pipeline(const cli::Settings& 
   TSR_ASSIGN_OR_RETURN(runtime::LoadedModel loaded, load_model(settings));
   options.limits = settings.limits;
   options.n_media_threads = settings.n_media_threads;
+  options.sources = sources_of(sources);
+  options.url_bytes_max = settings.remote_limits.request_bytes_max;
   options.n_token_rows = settings.step_token_rows;
   options.n_visual_rows = settings.step_visual_rows;
   options.model_name = settings.model_name;

@@ -2,13 +2,17 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "cli/command_line.h"
 #include "cli/settings.h"
 #include "core/clock.h"
+#include "fetch/fetcher.h"
+#include "fetch/media_root.h"
 #include "metrics/metrics.h"
 #include "pipeline/pipeline.h"
 #include "sandbox/zygote.h"
+#include "uploads/upload_store.h"
 
 namespace tessera::app {
 
@@ -22,11 +26,26 @@ Result<std::unique_ptr<sandbox::Zygote>> start_media_worker(const cli::Settings&
                                                             const Clock& clock,
                                                             metrics::Metrics& metrics);
 
+/// What media that a request names by URL comes from; what the settings do not allow is empty.
+struct MediaSources {
+  std::unique_ptr<fetch::Fetcher> fetcher;
+  std::optional<fetch::MediaRoot> root;
+  std::unique_ptr<uploads::UploadStore> uploads;
+};
+
+/// Starts the fetcher, if any. Before the model is loaded: the process shares no page with it.
+/// @param clock, metrics  outlive the result
+/// @errors  invalid_argument (`remote_domain_invalid`, `fetcher_not_found`); not_found
+///          (`media_root_not_found`); unavailable
+Result<MediaSources> open_media_sources(const cli::Settings& settings, const Clock& clock,
+                                        metrics::Metrics& metrics);
+
 /// Loads the model and starts every stage.
-/// @param media_worker  outlives the pipeline
+/// @param media_worker, sources  outlive the pipeline
 /// @errors  those of runtime load
 Result<std::unique_ptr<pipeline::Pipeline>> start_pipeline(const cli::Settings& settings,
                                                            sandbox::Zygote& media_worker,
+                                                           const MediaSources& sources,
                                                            const Clock& clock,
                                                            metrics::Metrics& metrics);
 

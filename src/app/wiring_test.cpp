@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "fetch/outcome_name.h"
+#include "metrics/metric_table.h"
+
 namespace tessera::app {
 namespace {
 
@@ -37,6 +40,43 @@ TEST(Wiring, LevelOfTheMediaWorkerIsAMetric) {
   const std::string level(sandbox::to_string((*worker)->level()));
   EXPECT_NE(metrics.expose().find("tessera_sandbox_level{level=\"" + level + "\"} 1"),
             std::string::npos);
+}
+
+TEST(Wiring, ByDefaultNothingIsFetchedOrReadAndFilesMayBeUploaded) {
+  SteadyClock clock;
+  metrics::Metrics metrics(build_info());
+
+  const auto sources = open_media_sources({}, clock, metrics);
+
+  ASSERT_TRUE(sources);
+  EXPECT_EQ(sources->fetcher, nullptr);
+  EXPECT_FALSE(sources->root);
+  EXPECT_NE(sources->uploads, nullptr);
+}
+
+TEST(Wiring, SourcesThatCannotBeOpenedAreNamed) {
+  SteadyClock clock;
+  metrics::Metrics metrics(build_info());
+  cli::Settings no_folder;
+  no_folder.media_root = "/nonexistent/folder";
+  cli::Settings no_domain;
+  no_domain.allow_remote_media = true;
+  no_domain.remote_media_domains = "cdn.example.com, ,x";
+  cli::Settings no_program;  // the test program has no fetcher beside it
+  no_program.allow_remote_media = true;
+  no_program.remote_media_domains = "cdn.example.com, *.example.org";
+
+  EXPECT_EQ(open_media_sources(no_folder, clock, metrics).error().reason, "media_root_not_found");
+  EXPECT_EQ(open_media_sources(no_domain, clock, metrics).error().reason, "remote_domain_invalid");
+  EXPECT_EQ(open_media_sources(no_program, clock, metrics).error().reason, "fetcher_not_found");
+}
+
+TEST(Wiring, MetricsKnowEveryOutcomeOfAFetch) {
+  const auto known = metrics::fetch_outcome_values();
+  ASSERT_EQ(known.size(), fetch::wire::kOutcomeCount);
+  for (std::uint32_t i = 0; i < fetch::wire::kOutcomeCount; ++i) {
+    EXPECT_EQ(known[i], fetch::outcome_name(static_cast<fetch::wire::Outcome>(i)));
+  }
 }
 
 TEST(Wiring, VersionNamesTheRuntime) {

@@ -24,6 +24,11 @@ media::MediaStageOptions media_options(const PipelineOptions& options) {
           static_cast<std::size_t>(options.limits.requests_max)};
 }
 
+fetch::FetchStageOptions fetch_options(const PipelineOptions& options) {
+  return {options.sources, options.url_bytes_max,
+          static_cast<std::size_t>(options.limits.requests_max)};
+}
+
 }  // namespace
 
 /// Forwards what the stages observe to the metrics.
@@ -61,7 +66,9 @@ Pipeline::Pipeline(runtime::LoadedModel loaded, const PipelineOptions& options, 
       encode_(std::move(loaded.encoder), static_cast<std::size_t>(options.limits.requests_max),
               clock, observer_.get(),
               [this](std::unique_ptr<InFlight> request) { to_engine(std::move(request)); }),
-      media_(media_options(options), clock, media_hooks()) {
+      media_(media_options(options), clock, media_hooks()),
+      fetch_(fetch_options(options), clock,
+             [this](std::unique_ptr<InFlight> request) { to_media(std::move(request)); }) {
   if (!options.model_name.empty()) info_.name = options.model_name;
 }
 
@@ -117,6 +124,8 @@ Result<StreamReader> Pipeline::submit(Request request, TenantId tenant, Trace tr
     } else {
       to_engine(std::move(in_flight));
     }
+  } else if (!in_flight->request.pending.empty()) {
+    to_fetch(std::move(in_flight));
   } else {
     to_media(std::move(in_flight));
   }
@@ -164,6 +173,12 @@ Result<void> Pipeline::prepare_image(InFlight& request, const Image& image) cons
   return {};
 }
 
+void Pipeline::to_fetch(std::unique_ptr<InFlight> request) {
+  const auto taken = fetch_.try_submit(std::move(request));
+  if (taken) return;
+  request->end(taken.error(), clock_.now());  // NOLINT(bugprone-use-after-move): untouched
+}
+
 void Pipeline::to_media(std::unique_ptr<InFlight> request) {
   if (media_.try_submit(std::move(request))) return;
   request->end(shutting_down_error(), clock_.now());  // NOLINT(bugprone-use-after-move): untouched
@@ -193,12 +208,14 @@ void Pipeline::to_engine(std::unique_ptr<InFlight> request) {
 
 void Pipeline::shutdown() {
   shutting_down_.store(true, std::memory_order_release);
+  fetch_.shutdown();
   media_.shutdown();
   encode_.shutdown();
   engine_.shutdown();
 }
 
 void Pipeline::publish_gauges() {
+  metrics_.set_queue_depth(metrics::Queue::kFetch, fetch_.queue_depth());
   metrics_.set_queue_depth(metrics::Queue::kMedia, media_.queue_depth());
   metrics_.set_queue_depth(metrics::Queue::kEncode, encode_.queue_depth());
   metrics_.set_requests_in_flight(static_cast<std::size_t>(admission_.n_admitted()));

@@ -2,7 +2,8 @@
 // each hand-over a push into the next stage's own bounded queue.
 //
 //   submit ─ text only ──────────────────────────────▶ engine ─▶ events
-//          └ with images ─▶ media ×M ─▶ encode ×1 ───▶ engine ─▶ events
+//          ├ with images ─▶ media ×M ─▶ encode ×1 ───▶ engine ─▶ events
+//          └ images by URL ─▶ fetch ×F ─▶ media ×M ─▶ …
 //
 // Every queue holds as many requests as admission lets in, so no hand-over can find its queue full;
 // it can find it closed, at shutdown. Shutdown goes in data-flow order.
@@ -16,6 +17,7 @@
 #include "core/clock.h"
 #include "core/limits.h"
 #include "encode/encode_stage.h"
+#include "fetch/fetch_stage.h"
 #include "generate/engine_loop.h"
 #include "media/media_stage.h"
 #include "metrics/metrics.h"
@@ -27,9 +29,11 @@ struct PipelineOptions {
   Limits limits;
   media::DecoderOptions decoder;
   int n_media_threads = 2;
-  int n_token_rows = 64;   // of one step
-  int n_visual_rows = 64;  // of one step
-  std::string model_name;  // empty = what the model file says
+  fetch::FetchSources sources;  // for media that a request names by URL; outlive the pipeline
+  std::size_t url_bytes_max = RemoteLimits().request_bytes_max;  // of such media of one request
+  int n_token_rows = 64;                                         // of one step
+  int n_visual_rows = 64;                                        // of one step
+  std::string model_name;                                        // empty = what the model file says
 };
 
 /// @thread Service's methods from any thread; construction and shutdown by the owner
@@ -59,6 +63,7 @@ class Pipeline final : public Service {
   Result<std::vector<ImageSize>> plan_images(InFlight& request,
                                              std::span<const ImageSize> sizes) const;
   Result<void> prepare_image(InFlight& request, const Image& image) const;
+  void to_fetch(std::unique_ptr<InFlight> request);
   void to_media(std::unique_ptr<InFlight> request);
   void to_encode(std::unique_ptr<InFlight> request);
   void to_engine(std::unique_ptr<InFlight> request);
@@ -78,6 +83,7 @@ class Pipeline final : public Service {
   generate::EngineLoop engine_;
   encode::EncodeStage encode_;
   media::MediaStage media_;
+  fetch::FetchStage fetch_;
 };
 
 }  // namespace tessera::pipeline

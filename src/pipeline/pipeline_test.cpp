@@ -276,5 +276,36 @@ TEST_F(PipelineTest, PlansWithoutRunningTheModel) {
   EXPECT_EQ(control_->n_calls(Call::kEncode) + control_->n_calls(Call::kDecodeTokens), 0);
 }
 
+TEST_F(PipelineTest, ImagesByUrlAreAnsweredAsThoseInTheBody) {
+  options_.sources.upload = [](TenantId, std::string_view) {
+    return Result<EncodedMedia>(media::testing::to_media(small_png()));
+  };
+  start();
+  const Answer in_body = answer(ask("what is it?", 2));
+  Request request = ask("what is it?", 2);
+  request.media[1] = EncodedMedia{};
+  request.pending.push_back({1, RedactedUrl("tessera-file:1")});
+
+  const Answer by_url = answer(std::move(request));
+
+  ASSERT_FALSE(by_url.error) << by_url.error->message;
+  EXPECT_EQ(by_url.text, in_body.text);
+  EXPECT_GT(by_url.trace->in(Stage::kFetch), Duration{});
+  EXPECT_EQ(in_body.trace->in(Stage::kFetch), Duration{});
+}
+
+TEST_F(PipelineTest, AnImageThatCannotBeHadEndsItsRequest) {
+  start();
+  Request request = ask("what is it?", 1);
+  request.media[0] = EncodedMedia{};
+  request.pending.push_back({0, RedactedUrl("https://a.example.com/")});
+
+  const Answer got = answer(std::move(request));
+
+  ASSERT_TRUE(got.error);
+  EXPECT_EQ(got.error->reason, "media_url_unavailable");
+  EXPECT_EQ(got.n_ends, 1);
+}
+
 }  // namespace
 }  // namespace tessera::pipeline
