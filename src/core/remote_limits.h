@@ -12,8 +12,8 @@ struct RemoteLimits {
   int urls_max = 8;                           // of one request; more media belongs into the body
   int fetches_per_request = 4;                // at once: what a browser opens to one host, less two
   int fetches_per_tenant = 8;                 // at once: two requests' worth, others keep the rest
-  std::size_t item_bytes_max = 20 * kMiB;     // as Limits::image_bytes_max
-  std::size_t request_bytes_max = 64 * kMiB;  // as Limits::body_bytes_max
+  std::size_t item_bytes_max = 20 * kMiB;     // as one in a body
+  std::size_t request_bytes_max = 64 * kMiB;  // as one body
 
   std::size_t header_bytes_max = kMiB / 32;  // per hop; ten times what large sites send
   int redirects_max = 3;                     // short link → site → object store

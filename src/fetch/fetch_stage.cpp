@@ -104,8 +104,8 @@ void FetchStage::run(const std::stop_token& stop) {
 Result<void> FetchStage::serve(InFlight& request, const std::stop_token& stop) {
   if (auto reason = request.should_stop(clock_.now())) return *std::move(reason);
   request.trace.enter(Stage::kFetch, clock_.now());
-  // The most that it may keep is taken from the budget before anything is there. Only a request that
-  // names files and web pages both may hold twice as much for a moment.
+  // The most that it may keep is taken from the budget before anything is there. Only a request
+  // that names both files and web pages may hold twice as much for a moment.
   const std::size_t n_bytes_max = std::min(
       request.request.pending.size() * request.limits.image_bytes_max, options_.request_bytes_max);
   auto reservation = budget_.try_reserve(n_bytes_max);
