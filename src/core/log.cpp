@@ -20,14 +20,14 @@ std::atomic<LogFormat> g_format{LogFormat::kText};
 
 /// Never destroyed: threads may log until the process is gone.
 spdlog::logger& logger() {
-  static spdlog::logger* const instance = [] {
+  static spdlog::logger* const kLogger = [] {
     auto* const made =
         new spdlog::logger("tessera", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     made->set_pattern(kTextPattern, spdlog::pattern_time_type::utc);
     made->set_level(spdlog::level::info);
     return made;
   }();
-  return *instance;
+  return *kLogger;
 }
 
 spdlog::level::level_enum native(LogLevel level) {
