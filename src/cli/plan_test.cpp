@@ -17,8 +17,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 pipeline::PlanReport two_images() {
-  return {.images = {{{4032, 3024}, {1036, 784}, {1036, 784}, 1, 1036, 4144},
-                     {{640, 480}, {644, 476}, {640, 480}, 1, 391, 1564}},
+  return {.images = {{{4032, 3024}, {1036, 784}, 1, 1036, 4144},
+                     {{640, 480}, {644, 476}, 1, 391, 1564}},
           .n_text_tokens = 24,
           .n_visual_tokens = 1427,
           .encode_flops = 1.234e12,
@@ -39,8 +39,7 @@ TEST(PlanTable, OfOneImageHasNoTotal) {
 
 TEST(PlanTable, ColumnsOfTheLargestImagesStayAligned) {
   pipeline::PlanReport report = two_images();
-  report.images.push_back(
-      {{16'384, 16'384}, {16'384, 16'384}, {16'384, 16'384}, 4096, 16'384, 999'999});
+  report.images.push_back({{16'384, 16'384}, {16'384, 16'384}, 4096, 16'384, 999'999});
 
   std::istringstream lines(plan_table(report));
   std::string line;
@@ -56,8 +55,7 @@ TEST(PlanTable, ColumnsOfTheLargestImagesStayAligned) {
 }
 
 TEST(PlanTable, WhatTheModelDoesNotSayIsADash) {
-  const pipeline::PlanReport report{.images = {{{8, 8}, {8, 8}, {8, 8}, 1, 4, 0}},
-                                    .n_visual_tokens = 4};
+  const pipeline::PlanReport report{.images = {{{8, 8}, {8, 8}, 1, 4, 0}}, .n_visual_tokens = 4};
 
   const std::string text = plan_table(report);
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <set>
 
+#include "core/error.h"
 #include "core/trace.h"
 #include "metrics/golden_file.h"
 
