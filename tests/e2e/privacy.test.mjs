@@ -141,49 +141,136 @@ function requests(canaries, key) {
   };
 }
 
+/** Uploads that carry words where a form can: name: {body, type}. */
+function uploads(canaries) {
+  const word = (place) => canaries.at(place);
+  const picture = pictureWith(word('upload text'), word('upload bytes'));
+  const part = (head, body) => [Buffer.from(`${head}\r\n\r\n`), Buffer.from(body), Buffer.from('\r\n')];
+  const field = (name, value) => part(`Content-Disposition: form-data; name="${name}"`, value);
+  const file = (body) =>
+    part(
+      `Content-Disposition: form-data; name="file"; filename="${word('upload name')}.png"\r\n` +
+        `Content-Type: image/${word('upload type')}\r\nX-Part: ${word('part header')}`,
+      body,
+    );
+  const form = (...parts) => {
+    const boundary = word('boundary');
+    const pieces = parts.flatMap((each) => [Buffer.from(`--${boundary}\r\n`), ...each]);
+    const body = Buffer.concat([...pieces, Buffer.from(`--${boundary}--\r\n`)]);
+    return { body, type: `multipart/form-data; boundary=${boundary}` };
+  };
+  const vision = field('purpose', 'vision');
+  return {
+    'an upload': form(vision, field(word('field name'), word('field')), file(picture)),
+    'an upload without an image': form(vision, file(word('no upload image').repeat(3))),
+    'an upload for something else': form(field('purpose', word('purpose')), file(picture)),
+    'an empty upload': form(vision, file('')),
+    'a form without a file': form(vision, field(word('field name'), word('field'))),
+    'a broken form': { ...form(vision), body: Buffer.from(word('broken form').repeat(4)) },
+    'a form of another type': { body: picture, type: `multipart/${word('form type')}; boundary=x` },
+  };
+}
+
+/** Sends uploads, and asks about what was taken. */
+async function sendUploads(server, canaries, key) {
+  const auth = { Authorization: `Bearer ${key}`, 'X-Word': canaries.at('header') };
+  for (const [name, { body, type }] of Object.entries(uploads(canaries))) {
+    const response = await fetch(`${server.origin}/v1/files`, {
+      method: 'POST',
+      body,
+      headers: { ...auth, 'Content-Type': type },
+    });
+    const text = await response.text();
+    assert.ok(response.status < 500, `${name}: ${response.status} ${text}`);
+    assert.deepEqual(canaries.found(text), [], `${name}: ${text}`);
+    if (response.status !== 200) continue;
+    const { id } = JSON.parse(text);
+    const asked = imagePart(`tessera-file:${id}`);
+    await post(server, { ...ask(''), messages: [{ role: 'user', content: [asked] }] }, auth);
+  }
+  const unknown = `${server.origin}/v1/files/${canaries.at('file id')}`;
+  for (const method of ['GET', 'DELETE']) {
+    const text = await (await fetch(unknown, { method, headers: auth })).text();
+    assert.deepEqual(canaries.found(text), [], text);
+  }
+}
+
+/** URLs that a server which fetches looks at, and must not tell anybody about. */
+function urls(canaries) {
+  const word = (place) => canaries.at(place);
+  const secret = `${word('path')}?${word('query')}#${word('fragment')}`;
+  return [
+    `http://127.0.0.1/${secret}`, `https://127.0.0.1:4443/${secret}`, `https://[::1]/${secret}`,
+    `https://${word('userinfo')}@127.0.0.1/${secret}`, `https://${word('host')}.invalid/${secret}`,
+    `file:///${word('file name')}.png`, `file:///../${word('file name')}`,
+    `tessera-file:${word('file id')}`,
+  ];
+}
+
 const folder = mkdtempSync(path.join(tmpdir(), 'tessera-privacy-'));
 after(() => rmSync(folder, { recursive: true }));
 
 for (const level of ['error', 'warning', 'info', 'debug']) {
   for (const format of ['text', 'json']) {
     describe(`log level ${level}, ${format}`, () => {
-      test('no word that was sent can be found', async () => {
-        const canaries = new Canaries();
-        const key = canaries.at('key');
-        const keyFile = path.join(folder, 'keys');
-        const scratch = mkdtempSync(path.join(folder, 'tmp-'));
-        writeFileSync(keyFile, `anna: ${key}\nben: ${KEY_OF_OTHERS}\n`);
-        const server = await Server.start({
-          args: ['--log-level', level, '--log-format', format, '--api-key-file', keyFile],
-          env: { TMPDIR: scratch },
-        });
-        let shown = '';
-        for (const [name, [body, headers]] of Object.entries(requests(canaries, key))) {
-          const answer = post(server, body, headers);
-          shown += shownOf(server.child.pid);
-          const { status, text } = await answer;
-          assert.ok(status < 500, `${name}: ${status} ${text}`);
-          // An answer may hold what the model says; a refusal holds nothing of what was sent.
-          if (status >= 400) assert.deepEqual(canaries.found(text), [], `${name}: ${text}`);
-        }
-        await leaveDuringAnAnswer(server, canaries, key);
-        shown += shownOf(server.child.pid);
-
-        const metrics = await (await fetch(`${server.origin}/metrics`)).text();
-        const health = await (await fetch(`${server.origin}/healthz`)).text();
-        const others = await post(server, ask('x'), { Authorization: `Bearer ${KEY_OF_OTHERS}` });
-        await server.stop();
-
-        assert.deepEqual(canaries.found(server.stdout + server.stderr), [], server.stderr);
-        assert.deepEqual(canaries.found(metrics), []);
-        assert.deepEqual(canaries.found(health), []);
-        assert.deepEqual(canaries.found(others.text), []);
-        assert.deepEqual(canaries.found(shown), []);
-        assert.deepEqual(readdirSync(scratch), []);
-        if (format === 'json') server.stderr.split('\n').filter(Boolean).forEach(JSON.parse);
-      });
+      test('no word that was sent can be found', () => assertPrivate(level, format, []));
     });
   }
+}
+
+describe('with media by URL', () => {
+  for (const format of ['text', 'json']) {
+    test(`no word that was sent can be found, ${format}`, () =>
+      assertPrivate('debug', format, [
+        '--allow-remote-media', '--remote-media-http', '--media-root', folder,
+      ]));
+  }
+});
+
+async function assertPrivate(level, format, args) {
+  const canaries = new Canaries();
+  const key = canaries.at('key');
+  const keyFile = path.join(folder, 'keys');
+  const scratch = mkdtempSync(path.join(folder, 'tmp-'));
+  writeFileSync(keyFile, `anna: ${key}\nben: ${KEY_OF_OTHERS}\n`);
+  const server = await Server.start({
+    args: ['--log-level', level, '--log-format', format, '--api-key-file', keyFile, ...args],
+    env: { TMPDIR: scratch },
+  });
+  const all = requests(canaries, key);
+  for (const [i, url] of urls(canaries).entries()) {
+    const body = { ...ask(''), messages: [{ role: 'user', content: [imagePart(url)] }] };
+    all[`URL ${i + 1}`] = [body, { Authorization: `Bearer ${key}` }];
+  }
+  let shown = '';
+  for (const [name, [body, headers]] of Object.entries(all)) {
+    const answer = post(server, body, headers);
+    shown += shownOf(server.child.pid);
+    const { status, text } = await answer;
+    assert.ok(status < 500, `${name}: ${status} ${text}`);
+    // An answer may hold what the model says; a refusal holds nothing of what was sent.
+    if (status >= 400) assert.deepEqual(canaries.found(text), [], `${name}: ${text}`);
+  }
+  await sendUploads(server, canaries, key);
+  await leaveDuringAnAnswer(server, canaries, key);
+  shown += shownOf(server.child.pid);
+
+  const metrics = await (await fetch(`${server.origin}/metrics`)).text();
+  const health = await (await fetch(`${server.origin}/healthz`)).text();
+  const others = await post(server, ask('x'), { Authorization: `Bearer ${KEY_OF_OTHERS}` });
+  const othersFiles = await fetch(`${server.origin}/v1/files`, {
+    headers: { Authorization: `Bearer ${KEY_OF_OTHERS}` },
+  }).then((response) => response.json());
+  await server.stop();
+
+  assert.deepEqual(canaries.found(server.stdout + server.stderr), [], server.stderr);
+  assert.deepEqual(canaries.found(metrics), []);
+  assert.deepEqual(canaries.found(health), []);
+  assert.deepEqual(canaries.found(others.text), []);
+  assert.deepEqual(othersFiles.data, []);
+  assert.deepEqual(canaries.found(shown), []);
+  assert.deepEqual(readdirSync(scratch), []);
+  if (format === 'json') server.stderr.split('\n').filter(Boolean).forEach(JSON.parse);
 }
 
 async function leaveDuringAnAnswer(server, canaries, key) {

@@ -13,8 +13,8 @@ const SHAPES = heldOutPicture('images/000-shapes.png');
 const QUESTION = 'How many circles are there?';
 
 const STAGES = [
-  'read', 'media_wait', 'media_decode', 'plan', 'resize', 'encode_wait', 'encode', 'schedule_wait',
-  'prefill_visual', 'prefill_text', 'decode', 'emit',
+  'read', 'fetch_wait', 'fetch', 'media_wait', 'media_decode', 'plan', 'resize', 'encode_wait',
+  'encode', 'schedule_wait', 'prefill_visual', 'prefill_text', 'decode', 'emit',
 ];
 const VISUAL_STAGES = ['media_decode', 'resize', 'encode', 'prefill_visual'];
 
