@@ -18,10 +18,10 @@ struct RemoteLimits {
   std::size_t header_bytes_max = kMiB / 32;  // per hop; ten times what large sites send
   int redirects_max = 3;                     // short link → site → object store
 
-  std::chrono::milliseconds connect_timeout{3000};     // TCP and TLS; two lost packets
-  std::chrono::milliseconds total_timeout{15'000};     // all hops: the largest item at 1.4 MB/s
-  std::size_t low_speed_bytes_per_second = 10 * 1024;  // a mobile uplink; below is a slow-loris
-  std::chrono::seconds low_speed_time{5};              // for so long
+  std::chrono::milliseconds connect_timeout{3000};  // TCP and TLS; two lost packets
+  std::chrono::milliseconds total_timeout{15'000};  // all hops: the largest item at 1.4 MB/s
+  std::size_t low_speed_bytes_per_second = 10'240;  // a mobile uplink; below is a slow-loris
+  std::chrono::seconds low_speed_time{5};           // for so long
 };
 
 }  // namespace tessera

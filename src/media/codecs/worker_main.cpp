@@ -7,7 +7,6 @@
 
 namespace {
 
-using tessera::Result;
 using tessera::sandbox::Channel;
 using tessera::sandbox::Lockdown;
 namespace media = tessera::media;
