@@ -50,7 +50,10 @@ ImageSize grid_size(const VisualSegment& segment, int token_side) {
 ImageSize decoded_size(const ImagePlan& plan, bool one_grid) {
   const bool shrinks =
       plan.planned.width <= plan.source.width && plan.planned.height <= plan.source.height;
-  return one_grid && plan.n_tiles == 1 && shrinks ? plan.planned : plan.source;
+  // Rounded to whole patches, a strip at the limit is longer than it.
+  const auto [shorter, longer] = std::minmax(plan.planned.width, plan.planned.height);
+  const bool allowed = longer <= shorter * kAspectMax;
+  return one_grid && plan.n_tiles == 1 && shrinks && allowed ? plan.planned : plan.source;
 }
 
 }  // namespace

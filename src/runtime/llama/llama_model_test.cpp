@@ -180,7 +180,7 @@ TEST(LlamaModel, WantsPixelsOfThePlannedSizeAndNeverLargerOnes) {
     EXPECT_EQ(again->n_visual_tokens, prompt->n_visual_tokens);
     EXPECT_EQ(again->n_positions, prompt->n_positions);
   }
-  EXPECT_GT(n_shrunk, 10);
+  EXPECT_GE(n_shrunk, 2) << "the two photos at least";
 }
 
 struct Refused {
