@@ -96,43 +96,36 @@ Result<void> check_stop(const std::vector<std::string>& stop) {
 
 Admission::Ticket& Admission::Ticket::operator=(Ticket&& other) noexcept {
   // What this ticket held is released when `other` is destroyed.
-  std::swap(counts_, other.counts_);
-  std::swap(tenant_, other.tenant_);
+  std::swap(count_, other.count_);
+  std::swap(place_, other.place_);
   return *this;
 }
 
 Admission::Ticket::~Ticket() {
-  if (counts_ == nullptr) return;
-  MutexLock lock(counts_->mutex);
-  --counts_->n_all;
-  const auto of_tenant = counts_->n_of_tenant.find(tenant_);
-  if (--of_tenant->second == 0) counts_->n_of_tenant.erase(of_tenant);
+  if (count_ != nullptr) count_->fetch_sub(1, std::memory_order_relaxed);
 }
 
 Admission::Admission(const Limits& limits)
     : requests_max_(limits.requests_max),
       tenant_requests_max_(limits.tenant_requests_max),
-      counts_(std::make_shared<Counts>()) {}
+      tenants_(static_cast<std::size_t>(limits.tenant_requests_max)),
+      count_(std::make_shared<std::atomic<int>>(0)) {}
 
 Result<Admission::Ticket> Admission::admit(TenantId tenant) {
-  MutexLock lock(counts_->mutex);
-  if (counts_->n_all >= requests_max_) {
-    return busy("server_busy", "requests are running", counts_->n_all, requests_max_);
-  }
-  const auto of_tenant = counts_->n_of_tenant.find(tenant);
-  const int n_of_tenant = of_tenant == counts_->n_of_tenant.end() ? 0 : of_tenant->second;
-  if (n_of_tenant >= tenant_requests_max_) {
-    return busy("tenant_busy", "requests with this key are running", n_of_tenant,
+  const auto server_busy = [this](int n_admitted) {
+    return busy("server_busy", "requests are running", n_admitted, requests_max_);
+  };
+  int n_admitted = count_->load(std::memory_order_relaxed);
+  if (n_admitted >= requests_max_) return server_busy(n_admitted);
+  auto place = tenants_.try_take(tenant);
+  if (!place) {
+    return busy("tenant_busy", "requests with this key are running", tenant_requests_max_,
                 tenant_requests_max_);
   }
-  ++counts_->n_all;
-  ++counts_->n_of_tenant[tenant];
-  return Ticket(counts_, tenant);
-}
-
-int Admission::n_admitted() const {
-  MutexLock lock(counts_->mutex);
-  return counts_->n_all;
+  while (!count_->compare_exchange_weak(n_admitted, n_admitted + 1, std::memory_order_relaxed)) {
+    if (n_admitted >= requests_max_) return server_busy(n_admitted);
+  }
+  return Ticket(count_, *std::move(place));
 }
 
 Result<void> check_request(const Request& request, const Limits& limits) {

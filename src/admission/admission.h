@@ -2,28 +2,21 @@
 // Above them a request is refused with the value and the limit, before any work is done for it.
 #pragma once
 
-#include <map>
+#include <atomic>
 #include <memory>
 #include <utility>
 
 #include "core/ids.h"
 #include "core/limits.h"
-#include "core/mutex.h"
 #include "core/request.h"
 #include "core/result.h"
+#include "core/tenant_places.h"
 
 namespace tessera::admission {
 
 /// Counts admitted requests, in all and of each tenant.
 /// @thread all methods are thread-safe
 class Admission {
- private:
-  struct Counts {
-    Mutex mutex;
-    int n_all TSR_GUARDED_BY(mutex) = 0;
-    std::map<TenantId, int> n_of_tenant TSR_GUARDED_BY(mutex);  // without zeros
-  };
-
  public:
   /// The place of one admitted request; its destruction makes room for the next one. May outlive
   /// the Admission.
@@ -35,10 +28,10 @@ class Admission {
 
    private:
     friend class Admission;
-    Ticket(std::shared_ptr<Counts> counts, TenantId tenant)
-        : counts_(std::move(counts)), tenant_(tenant) {}
-    std::shared_ptr<Counts> counts_;  // null once moved from
-    TenantId tenant_;
+    Ticket(std::shared_ptr<std::atomic<int>> count, TenantPlaces::Place place)
+        : count_(std::move(count)), place_(std::move(place)) {}
+    std::shared_ptr<std::atomic<int>> count_;  // null once moved from
+    TenantPlaces::Place place_;
   };
 
   explicit Admission(const Limits& limits);
@@ -47,12 +40,13 @@ class Admission {
   ///          at limits.tenant_requests_max
   Result<Ticket> admit(TenantId tenant);
 
-  int n_admitted() const;
+  int n_admitted() const { return count_->load(std::memory_order_relaxed); }
 
  private:
   const int requests_max_;
   const int tenant_requests_max_;
-  const std::shared_ptr<Counts> counts_;
+  TenantPlaces tenants_;
+  const std::shared_ptr<std::atomic<int>> count_;
 };
 
 /// Compares what a request asks for with the operator's limits. A request may lower a limit, never

@@ -23,10 +23,10 @@
 #include "core/bounded_queue.h"
 #include "core/clock.h"
 #include "core/in_flight.h"
+#include "core/tenant_places.h"
 #include "fetch/byte_budget.h"
 #include "fetch/fetcher.h"
 #include "fetch/media_root.h"
-#include "fetch/tenant_places.h"
 
 namespace tessera::fetch {
 

@@ -1,8 +1,8 @@
-#include "fetch/tenant_places.h"
+#include "core/tenant_places.h"
 
 #include <gtest/gtest.h>
 
-namespace tessera::fetch {
+namespace tessera {
 namespace {
 
 constexpr TenantId kTenant{1};
@@ -43,4 +43,4 @@ TEST(TenantPlaces, AnAssignedPlaceGivesBackTheOldOne) {
 }
 
 }  // namespace
-}  // namespace tessera::fetch
+}  // namespace tessera

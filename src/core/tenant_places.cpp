@@ -1,6 +1,6 @@
-#include "fetch/tenant_places.h"
+#include "core/tenant_places.h"
 
-namespace tessera::fetch {
+namespace tessera {
 
 TenantPlaces::Place& TenantPlaces::Place::operator=(Place&& other) noexcept {
   // What this place held is given back when `other` is destroyed.
@@ -25,4 +25,4 @@ std::optional<TenantPlaces::Place> TenantPlaces::try_take(TenantId tenant) {
   return Place(counts_, tenant);
 }
 
-}  // namespace tessera::fetch
+}  // namespace tessera

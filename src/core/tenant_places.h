@@ -11,7 +11,7 @@
 #include "core/ids.h"
 #include "core/mutex.h"
 
-namespace tessera::fetch {
+namespace tessera {
 
 class TenantPlaces {
  private:
@@ -48,4 +48,4 @@ class TenantPlaces {
   const std::shared_ptr<Counts> counts_;
 };
 
-}  // namespace tessera::fetch
+}  // namespace tessera
