@@ -1,10 +1,5 @@
 #include "api/media_sink.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -21,36 +16,22 @@ Error no_room() {
 }  // namespace
 
 Result<void> MediaSink::write(std::string& bytes) {
-  if (bytes.size() > bytes_max_ - media_.size_bytes) {
+  if (bytes.size() > bytes_max_ - file_.size_bytes()) {
     return make_error(ErrorCode::kTooLarge, "image_too_large",
                       "the image has more than " + std::to_string(bytes_max_) + " bytes");
   }
-  if (!media_.fd) {
-    media_.fd = UniqueFd(::memfd_create("tessera-media", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (!media_.fd) return no_room();
-  }
-  std::string_view rest = bytes;
-  while (!rest.empty()) {
-    const ssize_t n = ::write(media_.fd.get(), rest.data(), rest.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return no_room();
-    rest.remove_prefix(static_cast<std::size_t>(n));
-    media_.size_bytes += static_cast<std::size_t>(n);
-  }
+  if (!file_.write(bytes)) return no_room();
   bytes.clear();
   return {};
 }
 
 Result<EncodedMedia> MediaSink::finish() {
-  if (media_.size_bytes == 0) {
+  if (file_.size_bytes() == 0) {
     return make_error(ErrorCode::kInvalidArgument, "image_empty", "the image has no bytes");
   }
-  constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-  if (::fcntl(media_.fd.get(), F_ADD_SEALS, kSeals) != 0 ||
-      ::lseek(media_.fd.get(), 0, SEEK_SET) != 0) {
-    return no_room();
-  }
-  return std::move(media_);
+  auto media = file_.finish();
+  if (!media) return no_room();
+  return *std::move(media);
 }
 
 }  // namespace tessera::api

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/media_writer.h"
 #include "core/request.h"
 #include "core/result.h"
 
@@ -26,7 +27,7 @@ class MediaSink {
 
  private:
   std::size_t bytes_max_;
-  EncodedMedia media_;
+  MediaWriter file_;
 };
 
 }  // namespace tessera::api

@@ -1,7 +1,6 @@
 #include "cli/media_file.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "cli/setting_value.h"
+#include "core/media_writer.h"
 
 namespace tessera::cli {
 namespace {
@@ -43,49 +43,31 @@ Result<UniqueFd> open_file(const std::string& path) {
   return file;
 }
 
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return true;
-}
-
 }  // namespace
 
 Result<EncodedMedia> load_media_file(const std::string& path, const Limits& limits) {
   TSR_ASSIGN_OR_RETURN(const UniqueFd file, open_file(path));
-  EncodedMedia media;
-  media.fd = UniqueFd(::memfd_create("tessera-media", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!media.fd) return no_memory();
-
+  MediaWriter media;
   std::array<char, std::size_t{64} * 1024> buffer;  // what a pipe holds
   for (;;) {
     const ssize_t n = ::read(file.get(), buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return unreadable("the file cannot be read");
     if (n == 0) break;
-    media.size_bytes += static_cast<std::size_t>(n);
-    if (media.size_bytes > limits.image_bytes_max) {
+    const std::string_view bytes(buffer.data(), static_cast<std::size_t>(n));
+    if (media.size_bytes() + bytes.size() > limits.image_bytes_max) {
       return make_error(ErrorCode::kTooLarge, "image_too_large",
                         "more than " + size_text(limits.image_bytes_max) +
                             ", the limit of limits.image_bytes_max");
     }
-    if (!write_all(media.fd.get(), {buffer.data(), static_cast<std::size_t>(n)})) {
-      return no_memory();
-    }
+    if (!media.write(bytes)) return no_memory();
   }
-  if (media.size_bytes == 0) {
+  if (media.size_bytes() == 0) {
     return make_error(ErrorCode::kInvalidArgument, "image_empty", "the file is empty");
   }
-  constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-  if (::fcntl(media.fd.get(), F_ADD_SEALS, kSeals) != 0 ||
-      ::lseek(media.fd.get(), 0, SEEK_SET) != 0) {
-    return no_memory();
-  }
-  return media;
+  auto sealed = media.finish();
+  if (!sealed) return no_memory();
+  return *std::move(sealed);
 }
 
 Result<std::vector<EncodedMedia>> load_media_files(std::span<const std::string> paths,

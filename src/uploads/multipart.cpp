@@ -1,11 +1,6 @@
 #include "uploads/multipart.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -153,27 +148,16 @@ Result<void> MultipartParser::take(std::string_view bytes) {
   if (n_field_bytes_ > kFieldBytesMax) {
     return invalid("a field exceeds " + std::to_string(kFieldBytesMax) + " bytes");
   }
-  if (part_ == Part::kPurpose) form_.purpose += bytes;
+  if (part_ == Part::kPurpose) purpose_ += bytes;
   return {};
 }
 
 Result<void> MultipartParser::write_file(std::string_view bytes) {
-  EncodedMedia& file = form_.file;
-  if (bytes.size() > file_bytes_max_ - file.size_bytes) {
+  if (bytes.size() > file_bytes_max_ - file_.size_bytes()) {
     return make_error(ErrorCode::kTooLarge, "upload_too_large",
                       "the file has more than " + std::to_string(file_bytes_max_) + " bytes");
   }
-  if (!file.fd) {
-    file.fd = UniqueFd(::memfd_create("tessera-upload", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (!file.fd) return no_room();
-  }
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(file.fd.get(), bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return no_room();
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-    file.size_bytes += static_cast<std::size_t>(n);
-  }
+  if (!file_.write(bytes)) return no_room();
   return {};
 }
 
@@ -182,15 +166,12 @@ Result<UploadForm> MultipartParser::finish() {
   if (!has_file_) {
     return make_error(ErrorCode::kInvalidArgument, "missing_field", "file is missing", "file");
   }
-  if (form_.file.size_bytes == 0) {
+  if (file_.size_bytes() == 0) {
     return make_error(ErrorCode::kInvalidArgument, "upload_empty", "the file is empty", "file");
   }
-  constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-  if (::fcntl(form_.file.fd.get(), F_ADD_SEALS, kSeals) != 0 ||
-      ::lseek(form_.file.fd.get(), 0, SEEK_SET) != 0) {
-    return no_room();
-  }
-  return std::move(form_);
+  auto file = file_.finish();
+  if (!file) return no_room();
+  return UploadForm{*std::move(file), std::move(purpose_)};
 }
 
 }  // namespace tessera::uploads

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/media_writer.h"
 #include "core/request.h"
 #include "core/result.h"
 
@@ -72,7 +73,8 @@ class MultipartParser {
   std::size_t n_field_bytes_ = 0;
   bool has_file_ = false;
   bool has_purpose_ = false;
-  UploadForm form_;
+  MediaWriter file_;
+  std::string purpose_;
 };
 
 }  // namespace tessera::uploads
