@@ -6,6 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "core/ascii.h"
+
 namespace tessera::api {
 namespace {
 
@@ -40,13 +42,9 @@ std::string random_mark() {
   return mark + '-';
 }
 
-char to_lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
-  c = to_lower(c);
+  c = ascii_lower(c);
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
@@ -54,7 +52,7 @@ bool ends_with_base64(std::string_view header) {
   if (header.size() < kBase64Suffix.size()) return false;
   const std::string_view end = header.substr(header.size() - kBase64Suffix.size());
   for (std::size_t i = 0; i < end.size(); ++i) {
-    if (to_lower(end[i]) != kBase64Suffix[i]) return false;
+    if (ascii_lower(end[i]) != kBase64Suffix[i]) return false;
   }
   return true;
 }
@@ -262,7 +260,7 @@ Result<void> BodyReader::characters(std::string_view text) {
 }
 
 Result<void> BodyReader::scheme_character(char c) {
-  if (to_lower(c) != kScheme[word_.size()]) {
+  if (ascii_lower(c) != kScheme[word_.size()]) {
     mode_ = Mode::kPlain;  // some other URL: an ordinary string
     return {};
   }

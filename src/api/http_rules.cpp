@@ -6,6 +6,7 @@
 #include "api/error_response.h"
 #include "api/files_routes.h"
 #include "api/json_writer.h"
+#include "core/ascii.h"
 
 namespace tessera::api {
 namespace {
@@ -25,15 +26,6 @@ constexpr RouteRow kRoutes[] = {
     {"/metrics", false, Route::kMetrics},
 };
 
-char to_lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-bool equals_ignoring_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return to_lower(x) == to_lower(y); });
-}
-
 std::string_view path_of(std::string_view target) {
   return target.substr(0, target.find('?'));
 }
@@ -41,7 +33,7 @@ std::string_view path_of(std::string_view target) {
 std::string percent_decode(std::string_view text) {
   const auto digit = [](char c) {
     constexpr std::string_view kHex = "0123456789abcdef";
-    return kHex.find(to_lower(c));
+    return kHex.find(ascii_lower(c));
   };
   std::string decoded;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/ascii.h"
 #include "core/either_stop.h"
 #include "fetch/url_error.h"
 
@@ -27,19 +28,9 @@ Error tenant_busy() {
                                  "which is the limit; try again later");
 }
 
-/// @param lower  in lower case
-bool has_prefix(std::string_view text, std::string_view lower) {
-  const auto to_lower = [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  };
-  return text.size() >= lower.size() &&
-         std::equal(lower.begin(), lower.end(), text.begin(),
-                    [&](char expected, char c) { return to_lower(c) == expected; });
-}
-
 bool is_remote(const PendingMedia& pending) {
   const std::string_view url = pending.url.unredacted();
-  return has_prefix(url, "http:") || has_prefix(url, "https:");
+  return starts_with_ignoring_case(url, "http:") || starts_with_ignoring_case(url, "https:");
 }
 
 /// The field in the request at fault.
@@ -142,7 +133,7 @@ Result<void> FetchStage::take_local(InFlight& request) const {
 Result<EncodedMedia> FetchStage::read_local(const InFlight& request, std::size_t index) const {
   const RedactedUrl& url = request.request.pending[index].url;
   const FetchSources& sources = options_.sources;
-  if (has_prefix(url.unredacted(), kUploadScheme)) {
+  if (starts_with_ignoring_case(url.unredacted(), kUploadScheme)) {
     if (!sources.upload) return media_url_unavailable(index);
     return sources.upload(request.tenant, url.unredacted().substr(kUploadScheme.size()));
   }

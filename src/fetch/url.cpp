@@ -8,6 +8,8 @@
 #include <charconv>
 #include <memory>
 
+#include "core/ascii.h"
+
 namespace tessera::fetch {
 
 struct UrlBuilder {
@@ -50,20 +52,6 @@ std::optional<std::string> part_of(CURLU* url, CURLUPart part, unsigned flags = 
 
 bool is_clean(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f' && c != '\\'; });
-}
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-std::string to_lower(std::string_view text) {
-  std::string copy(text);
-  std::ranges::transform(copy, copy.begin(), lower);
-  return copy;
-}
-
-bool starts_with_ignoring_case(std::string_view text, std::string_view prefix) {
-  return text.size() >= prefix.size() && to_lower(text.substr(0, prefix.size())) == prefix;
 }
 
 bool is_digit(char c) {
@@ -149,7 +137,7 @@ std::optional<std::string> canonical_host(std::string_view host) {
     if (::inet_ntop(AF_INET6, &address, text.data(), text.size()) == nullptr) return std::nullopt;
     return "[" + std::string(text.data()) + "]";
   }
-  std::string name = to_lower(host);
+  std::string name = ascii_lower(host);
   in_addr address{};
   if (::inet_pton(AF_INET, name.c_str(), &address) == 1) return name;
   if (name.ends_with('.')) name.pop_back();

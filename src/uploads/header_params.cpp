@@ -2,16 +2,10 @@
 
 #include <algorithm>
 
+#include "core/ascii.h"
+
 namespace tessera::uploads {
 namespace {
-
-std::string to_lower(std::string_view text) {
-  std::string copy(text);
-  std::ranges::transform(copy, copy.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return copy;
-}
 
 std::string_view trim(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t");
@@ -43,7 +37,7 @@ bool take_param(std::string_view& rest, HeaderValue& value) {
   rest = trim(rest.substr(1));
   const std::size_t equals = rest.find('=');
   if (equals == std::string_view::npos) return false;
-  std::string name = to_lower(trim(rest.substr(0, equals)));
+  std::string name = ascii_lower(trim(rest.substr(0, equals)));
   rest = trim(rest.substr(equals + 1));
   std::optional<std::string> text;
   if (rest.starts_with('"')) {
@@ -83,7 +77,7 @@ std::optional<std::string> HeaderValue::param(std::string_view name) const {
 std::optional<HeaderValue> parse_header_value(std::string_view text) {
   HeaderValue value;
   const std::size_t end = std::min(text.find(';'), text.size());
-  value.token = to_lower(trim(text.substr(0, end)));
+  value.token = ascii_lower(trim(text.substr(0, end)));
   if (value.token.empty()) return std::nullopt;
   std::string_view rest = trim(text.substr(end));
   while (!rest.empty()) {
@@ -101,7 +95,7 @@ Result<std::string> form_field_name(std::string_view headers) {
     if (colon == std::string_view::npos || line.front() == ' ' || line.front() == '\t') {
       return invalid("a part has a line that is no header");
     }
-    const std::string header = to_lower(line.substr(0, colon));
+    const std::string header = ascii_lower(line.substr(0, colon));
     const auto value = parse_header_value(line.substr(colon + 1));
     if (header == "content-disposition") {
       if (name) return invalid("a part has two Content-Disposition headers");
