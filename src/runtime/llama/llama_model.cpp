@@ -14,6 +14,11 @@ namespace {
 constexpr int kSideMax = 32'767;
 constexpr int kAspectMax = 200;
 
+bool is_too_long(ImageSize size) {
+  const auto [shorter, longer] = std::minmax(size.width, size.height);
+  return longer > shorter * kAspectMax;
+}
+
 Result<void> check_size(std::size_t image, ImageSize size) {
   const std::string what = "image " + std::to_string(image + 1) + ": " +
                            std::to_string(size.width) + "×" + std::to_string(size.height);
@@ -22,7 +27,7 @@ Result<void> check_size(std::size_t image, ImageSize size) {
     return make_error(ErrorCode::kTooLarge, "image_side_too_large",
                       what + " has a side outside 1 to " + std::to_string(kSideMax) + " pixels");
   }
-  if (longer > shorter * kAspectMax) {
+  if (is_too_long(size)) {
     return make_error(ErrorCode::kTooLarge, "image_aspect_too_large",
                       what + " is longer than " + std::to_string(kAspectMax) + ":1");
   }
@@ -51,9 +56,8 @@ ImageSize decoded_size(const ImagePlan& plan, bool one_grid) {
   const bool shrinks =
       plan.planned.width <= plan.source.width && plan.planned.height <= plan.source.height;
   // Rounded to whole patches, a strip at the limit is longer than it.
-  const auto [shorter, longer] = std::minmax(plan.planned.width, plan.planned.height);
-  const bool allowed = longer <= shorter * kAspectMax;
-  return one_grid && plan.n_tiles == 1 && shrinks && allowed ? plan.planned : plan.source;
+  const bool fits = shrinks && !is_too_long(plan.planned);
+  return one_grid && plan.n_tiles == 1 && fits ? plan.planned : plan.source;
 }
 
 }  // namespace
