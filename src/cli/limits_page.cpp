@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <sstream>
 #include <utility>
+#include <vector>
 
 #include "admission/lower_limits.h"
 #include "cli/setting_table.h"
+#include "core/limits.h"
+#include "media/quarantine.h"
+#include "media/validate.h"
 
 namespace tessera::cli {
 namespace {
@@ -70,26 +75,39 @@ none:
 
 struct FixedLimit {
   std::string_view what;
-  std::string_view value;
+  std::string value;
   std::string_view why;
 };
 
-constexpr std::array kFixed = std::to_array<FixedLimit>({
-    {"JSON values of one body", "200000", "a parsed value takes some 50 bytes: 10 MB"},
-    {"members of one JSON object", "512", "the parser looks keys up one by one"},
-    {"stop strings", "4 of 256 bytes", "as OpenAI; the emitter holds back as much of a stream"},
-    {"top log probabilities", "20", "as OpenAI"},
-    {"limits in `tessera.limits`", "32", "there are fewer"},
-    {"JPEG scans", "32, and 1.3 G pixels over all scans",
-     "a crafted file of 300 KB otherwise takes 24 s; encoders write about ten"},
-    {"files remembered for having stopped a decoder", "64 of one key, ten minutes each",
-     "the same file is refused without a decoder"},
-    {"requests of one key that wait for media named by URL", "8",
-     "two of them fill the key's fetches; others find a thread"},
-    {"memory for media named by URL, all requests", "1 GiB", "as for bodies"},
-    {"decoders that one key may stop", "5 in a minute",
-     "then its images are refused for five minutes"},
-});
+std::string minutes(std::chrono::minutes time) {
+  return std::to_string(time.count()) + " minutes";
+}
+
+/// From the constants themselves, but for those of folders that this one may not see.
+std::vector<FixedLimit> fixed_limits() {
+  using std::to_string;
+  return {
+      {"JSON values of one body", "200000", "a parsed value takes some 50 bytes: 10 MB"},
+      {"members of one JSON object", "512", "the parser looks keys up one by one"},
+      {"stop strings", to_string(kStopStringsMax) + " of 256 bytes",
+       "as OpenAI; the emitter holds back as much of a stream"},
+      {"top log probabilities", to_string(kTopLogprobsMax), "as OpenAI"},
+      {"limits in `tessera.limits`", to_string(kLimitWishesMax), "there are fewer"},
+      {"JPEG scans", to_string(media::kJpegScansMax) + ", and 1.3 G pixels over all scans",
+       "a crafted file of 300 KB otherwise takes 24 s; encoders write about ten"},
+      {"files remembered for having stopped a decoder",
+       to_string(media::kRefusedFilesMax) + " of one key, " + minutes(media::kFileRefused) +
+           " each",
+       "the same file is refused without a decoder"},
+      {"requests of one key that wait for media named by URL", "8",
+       "two of them fill the key's fetches; others find a thread"},
+      {"memory for media named by URL, all requests", "1 GiB", "as for bodies"},
+      {"decoders that one key may stop", to_string(media::kDeathsMax) + " in a minute",
+       "then its images are refused for a while"},
+      {"time without images after that", minutes(media::kTenantRefused),
+       "a key stops 60 decoders an hour at most"},
+  };
+}
 
 constexpr std::string_view kEnd = R"(
 This page is printed from `src/cli/limits_page.cpp` and compared with it by a test;
@@ -123,7 +141,7 @@ std::string limits_markdown() {
     out << " |\n";
   }
   out << "\n## Not settable\n\n| limit | value | why |\n|---|---|---|\n";
-  for (const FixedLimit& row : kFixed) {
+  for (const FixedLimit& row : fixed_limits()) {
     out << "| " << row.what << " | " << row.value << " | " << row.why << " |\n";
   }
   out << kEnd;

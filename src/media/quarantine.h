@@ -34,7 +34,7 @@ inline constexpr std::size_t kRefusedFilesMax = 64;
 inline constexpr std::size_t kDeathsMax = 5;
 inline constexpr std::chrono::minutes kDeathWindow{1};
 
-/// How long a tenant is without media: ten attempts an hour at most.
+/// How long a tenant is without media: it stops 60 decoders an hour at most.
 inline constexpr std::chrono::minutes kTenantRefused{5};
 
 /// @thread all methods are thread-safe; a check hashes outside the lock
