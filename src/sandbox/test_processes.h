@@ -1,7 +1,9 @@
 // Test support: the processes and descriptors of this test, counted before and after.
 #pragma once
 
+#include <poll.h>
 #include <sched.h>
+#include <sys/pidfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +13,8 @@
 #include <set>
 #include <string>
 #include <system_error>
+
+#include "core/unique_fd.h"
 
 namespace tessera::sandbox::test_support {
 
@@ -57,5 +61,20 @@ inline pid_t only_new(const std::set<pid_t>& before) {
   }
   return ::getpid();  // a signal for it ends the test, which says more than a wrong process would
 }
+
+/// Waits for the end of a process that may be another's child. Its descriptors are closed then, even
+/// while nobody has reaped it, which a signal that its end sends to others does not promise.
+class ProcessEnd {
+ public:
+  explicit ProcessEnd(pid_t pid) : pidfd_(::pidfd_open(pid, 0)) {}
+
+  bool wait() const {
+    pollfd entry{pidfd_.get(), POLLIN, 0};
+    return pidfd_ && ::poll(&entry, 1, -1) == 1;
+  }
+
+ private:
+  UniqueFd pidfd_;
+};
 
 }  // namespace tessera::sandbox::test_support
