@@ -11,6 +11,7 @@ function(tessera_precompile_headers)
     # Only the model files: others refuse to be compiled with this header in view.
     get_target_property(sources ${target} SOURCES)
     list(FILTER sources EXCLUDE REGEX "(^|/)models/")
+    list(TRANSFORM sources PREPEND "${directory}/")
     set_source_files_properties(${sources} DIRECTORY "${directory}"
       PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
   endforeach()
