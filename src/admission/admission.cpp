@@ -51,6 +51,13 @@ Result<void> check_messages(const Request& request, const Limits& limits) {
       return above(ErrorCode::kTooLarge, "image_too_large", "bytes of image " + std::to_string(i),
                    request.media[i].size_bytes, limits.image_bytes_max, "messages");
     }
+    const int n_frames = request.media[i].n_frames;
+    if (n_frames < 1) return out_of_range("frames", "≥ 1");
+    if (n_frames > limits.frames_max) {
+      return above(ErrorCode::kTooLarge, "too_many_frames", "frames of image " + std::to_string(i),
+                   static_cast<std::size_t>(n_frames), static_cast<std::size_t>(limits.frames_max),
+                   request.media[i].field);
+    }
   }
   std::size_t text_bytes = 0;
   for (const Message& message : request.messages) {

@@ -52,6 +52,24 @@ TEST(Admission, AdmitsATenantUpToItsOwnLimitAndOthersBeyond) {
   EXPECT_TRUE(admission.admit(TenantId{1}));
 }
 
+TEST(Admission, RefusesMoreFramesThanTheLimit) {
+  Request request = valid_request();
+  request.media.push_back({UniqueFd(), 1, "messages[0].content[0].image_url.url"});
+  Limits limits;
+  limits.frames_max = 8;
+
+  request.media[0].n_frames = 8;
+  EXPECT_TRUE(check_request(request, limits));
+  request.media[0].n_frames = 9;
+  const auto above = check_request(request, limits);
+  ASSERT_FALSE(above);
+  EXPECT_EQ(above.error().reason, "too_many_frames");
+  EXPECT_EQ(above.error().message, "frames of image 0: 9 exceeds the limit of 8");
+  EXPECT_EQ(above.error().param, "messages[0].content[0].image_url.url");
+  request.media[0].n_frames = 0;
+  EXPECT_FALSE(check_request(request, limits));
+}
+
 TEST(Admission, ATicketsEndMakesRoom) {
   Limits limits;
   limits.requests_max = 1;

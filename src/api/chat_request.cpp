@@ -115,6 +115,11 @@ class MessageReader {
       }
     }
     TSR_ASSIGN_OR_RETURN(result.media_index, take_media(url));
+    if (const std::optional<Field> frames = image.find("frames")) {
+      TSR_ASSIGN_OR_RETURN(const std::int64_t n_frames,
+                           frames->integer(1, std::numeric_limits<int>::max()));
+      request_.media[result.media_index].n_frames = static_cast<int>(n_frames);
+    }
     return ContentPart(result);
   }
 

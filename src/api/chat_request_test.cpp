@@ -111,6 +111,22 @@ TEST(ChatRequest, ReadsTurnsAndKeepsImagesInTheOrderOfTheirParts) {
   EXPECT_EQ(request.media[1].size_bytes, 2U);
 }
 
+TEST(ChatRequest, ReadsHowManyFramesOfAMovingImageAreWanted) {
+  const auto frames_of = [](const std::string& frames) {
+    return parse(R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":)"
+                 R"({"frames":)" +
+                 frames + R"(,"url":"data:;base64,QQ=="}}]}]})");
+  };
+
+  ASSERT_TRUE(frames_of("8"));
+  EXPECT_EQ(frames_of("8")->request.media[0].n_frames, 8);
+  EXPECT_EQ(frames_of("null")->request.media[0].n_frames, 1);
+  for (const char* wrong : {"0", "-1", "1.5", "\"8\"", "99999999999"}) {
+    ASSERT_FALSE(frames_of(wrong)) << wrong;
+    EXPECT_EQ(frames_of(wrong).error().param, "messages[0].content[0].image_url.frames");
+  }
+}
+
 TEST(ChatRequest, KeepsTheOrderOfASchemasProperties) {
   const auto call = parse_with(
       R"("response_format":{"type":"json_schema","json_schema":{"name":"x","strict":true,)"

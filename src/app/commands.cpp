@@ -81,7 +81,8 @@ ExitCode run(const cli::AskOptions& options, SignalWatcher& signals,
   if (!session) return cli::print_startup_error(session.error(), options.json, terminal);
   Session& s = **session;
   Trace trace(s.clock.now());
-  auto media = cli::load_media_files(options.image_paths, s.settings.values.limits);
+  auto media =
+      cli::load_media_files(options.image_paths, options.n_frames, s.settings.values.limits);
   if (!media) return cli::print_error(media.error(), options.json, terminal);
   return cli::run_ask(options, {*std::move(media), std::move(trace)}, *s.pipeline, terminal,
                       s.clock, signals.token());
@@ -92,7 +93,8 @@ ExitCode run(const cli::PlanOptions& options, SignalWatcher& /*signals*/,
   auto session = open_session(options.settings, WithSources::kNo);
   if (!session) return cli::print_startup_error(session.error(), options.json, terminal);
   Session& s = **session;
-  auto media = cli::load_media_files(options.image_paths, s.settings.values.limits);
+  auto media =
+      cli::load_media_files(options.image_paths, options.n_frames, s.settings.values.limits);
   if (!media) return cli::print_error(media.error(), options.json, terminal);
   return cli::run_plan(options, *std::move(media), *s.pipeline, terminal);
 }

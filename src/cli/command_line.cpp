@@ -107,6 +107,10 @@ void add_command(CLI::App& program, RawCommand& command, const std::string& name
   command.app->set_help_flag("-h,--help", "print this and exit")->group("options");
 }
 
+void add_frames(RawCommand& command) {
+  add_text(command, "--frames", "N", "frames to look at of each animated GIF or WebP [1]");
+}
+
 void add_json(RawCommand& command, const std::string& what) {
   command.app->add_flag("--json", command.json, what)->group("options");
 }
@@ -131,6 +135,7 @@ struct RawProgram {
     add_text(ask, "--max-tokens", "N", "longest answer [limits.output_tokens_default]");
     add_text(ask, "--temperature", "T", "0 = always the likeliest token, up to 2 [0]");
     add_text(ask, "--seed", "N", "makes sampling repeatable");
+    add_frames(ask);
     add_json(ask, "print one JSON object: answer, usage, stages");
     ask.app->add_flag("-q,--quiet", ask.quiet, "print the answer only")->group("options");
     add_text(ask, "--config", "FILE", "TOML file with settings [TESSERA_CONFIG]");
@@ -144,6 +149,7 @@ struct RawProgram {
 
     add_command(app, plan, "plan");
     plan.app->add_option("arguments", plan.positionals)->group("options");
+    add_frames(plan);
     add_json(plan, "print one JSON object");
     add_text(plan, "--config", "FILE", "TOML file with settings [TESSERA_CONFIG]");
     add_settings(plan, SettingGroup::kMedia);
@@ -228,6 +234,8 @@ Result<CommandLine> ask_options(const RawCommand& command) {
   options.image_paths.pop_back();
   options.system = text_of(command, "--system").value_or("");
   TSR_ASSIGN_OR_RETURN(options.max_tokens, whole_number(command, "--max-tokens"));
+  TSR_ASSIGN_OR_RETURN(const std::optional<int> n_frames, whole_number(command, "--frames"));
+  options.n_frames = n_frames.value_or(1);
   TSR_ASSIGN_OR_RETURN(options.temperature, temperature_of(command));
   TSR_ASSIGN_OR_RETURN(options.seed, seed_of(command));
   options.json = command.json;
@@ -237,7 +245,9 @@ Result<CommandLine> ask_options(const RawCommand& command) {
 }
 
 Result<CommandLine> plan_options(const RawCommand& command) {
-  PlanOptions options{positionals_of(command), command.json, setting_flags(command)};
+  TSR_ASSIGN_OR_RETURN(const std::optional<int> n_frames, whole_number(command, "--frames"));
+  PlanOptions options{positionals_of(command), n_frames.value_or(1), command.json,
+                      setting_flags(command)};
   if (options.image_paths.empty()) return bad_usage("an image is missing", "plan");
   return CommandLine(std::move(options));
 }

@@ -50,13 +50,14 @@ TEST(CommandLine, AskNeedsNoImage) {
 }
 
 TEST(CommandLine, AskTakesItsOptionsAnywhere) {
-  const auto ask =
-      parsed<AskOptions>({"ask", "--json", "a.jpg", "--max-tokens", "12", "--temperature", "0.5",
-                          "Why?", "--seed=18446744073709551615", "--system", "Be brief.", "-q"});
+  const auto ask = parsed<AskOptions>(
+      {"ask", "--json", "a.jpg", "--max-tokens", "12", "--temperature", "0.5", "Why?",
+       "--seed=18446744073709551615", "--system", "Be brief.", "-q", "--frames", "4"});
 
   EXPECT_THAT(ask.image_paths, ElementsAre("a.jpg"));
   EXPECT_EQ(ask.question, "Why?");
   EXPECT_EQ(ask.max_tokens, 12);
+  EXPECT_EQ(ask.n_frames, 4);
   EXPECT_FLOAT_EQ(ask.temperature, 0.5F);
   EXPECT_EQ(ask.seed, 18446744073709551615U);
   EXPECT_EQ(ask.system, "Be brief.");

@@ -70,7 +70,7 @@ Result<EncodedMedia> load_media_file(const std::string& path, const Limits& limi
   return *std::move(sealed);
 }
 
-Result<std::vector<EncodedMedia>> load_media_files(std::span<const std::string> paths,
+Result<std::vector<EncodedMedia>> load_media_files(std::span<const std::string> paths, int n_frames,
                                                    const Limits& limits) {
   if (paths.size() > static_cast<std::size_t>(limits.images_max)) {
     return make_error(ErrorCode::kTooLarge, "too_many_images",
@@ -86,6 +86,7 @@ Result<std::vector<EncodedMedia>> load_media_files(std::span<const std::string> 
       return error;
     }
     media.push_back(std::move(loaded).value());
+    media.back().n_frames = n_frames;
   }
   return media;
 }

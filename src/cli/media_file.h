@@ -21,8 +21,9 @@ Result<EncodedMedia> load_media_file(const std::string& path, const Limits& limi
 
 /// All of them, or the first error with the image's number and name in front: these messages are
 /// for the terminal of the person who named the file.
+/// @param n_frames  to take of each that moves
 /// @errors  as above; too_large (too_many_images)
-Result<std::vector<EncodedMedia>> load_media_files(std::span<const std::string> paths,
+Result<std::vector<EncodedMedia>> load_media_files(std::span<const std::string> paths, int n_frames,
                                                    const Limits& limits);
 
 }  // namespace tessera::cli

@@ -87,7 +87,7 @@ TEST_F(MediaFile, ErrorsSayWhatToDoNext) {
 TEST_F(MediaFile, OfSeveralTheFirstBadOneIsNamed) {
   const std::vector<std::string> paths{file_of("a.jpg", "x"), folder_ / "none.jpg"};
 
-  const auto media = load_media_files(paths, limits_);
+  const auto media = load_media_files(paths, 1, limits_);
 
   ASSERT_FALSE(media);
   EXPECT_EQ(media.error().message, "image 2 (" + paths[1] + "): no such file");
@@ -96,9 +96,10 @@ TEST_F(MediaFile, OfSeveralTheFirstBadOneIsNamed) {
 TEST_F(MediaFile, OfSeveralTheOrderIsKept) {
   const std::vector<std::string> paths{file_of("b.jpg", "bb"), file_of("a.jpg", "a")};
 
-  const auto media = load_media_files(paths, limits_);
+  const auto media = load_media_files(paths, 3, limits_);
 
   ASSERT_TRUE(media);
+  EXPECT_EQ((*media)[0].n_frames, 3);
   ASSERT_EQ(media->size(), 2U);
   EXPECT_EQ((*media)[0].size_bytes, 2U);
   EXPECT_EQ((*media)[1].size_bytes, 1U);
@@ -108,7 +109,7 @@ TEST_F(MediaFile, TooManyAreRefusedBeforeAnyIsOpened) {
   limits_.images_max = 1;
   const std::vector<std::string> paths{"none", "none"};
 
-  const auto media = load_media_files(paths, limits_);
+  const auto media = load_media_files(paths, 1, limits_);
 
   ASSERT_FALSE(media);
   EXPECT_EQ(media.error().message, "2 images exceed 1, the limit of limits.images_max");

@@ -27,6 +27,9 @@ constexpr std::int64_t kTokensMax = std::int64_t{1} << 24;
 // More threads than this is a typing error.
 constexpr std::int64_t kThreadsMax = 1024;
 
+// Above that no context length has room for their tokens; the decoder protocol has the same bound.
+constexpr std::int64_t kFramesMax = 64;
+
 // As many outputs at once as the fetcher may have fit into its address space.
 constexpr std::int64_t kRemoteBytesMax = 64 * std::int64_t{kMiB};
 
@@ -130,6 +133,26 @@ constexpr std::array kTable = std::to_array<SettingDefinition>({
     {"limits.image_aspect_max", kLimits,
      [](Settings& s) -> SettingField { return &s.limits.image_aspect_max; }, {1, 65'535}, "", "",
      "longer side divided by shorter side", "longer strips break models' own preprocessing"},
+    {"limits.image_scans_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.limits.image_scans_max; }, {1, 1000}, "scans", "",
+     "scans of one progressive JPEG", "encoders write about ten"},
+    {"limits.frames_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.limits.frames_max; }, {1, kFramesMax}, "frames",
+     "", "frames that a request may ask for, of one animation",
+     "each is an image to the model"},
+    {"limits.file_frames_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.limits.file_frames_max; }, {1, 65'535}, "frames",
+     "", "frames in a file of which more than the first is asked for",
+     "half a minute, as animations go"},
+    {"limits.icc_bytes_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.limits.icc_bytes_max; },
+     {4096, 64 * std::int64_t{kMiB}}, "", "",
+     "colour profile of one image; a larger one counts as absent", "real ones stay below 2 MiB"},
+    {"limits.exif_bytes_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.limits.exif_bytes_max; },
+     {0, std::int64_t{kMiB}}, "", "",
+     "EXIF of one image, read for its orientation; a larger one counts as absent",
+     "what fits a JPEG's segment"},
     {"limits.output_tokens_max", kLimits,
      [](Settings& s) -> SettingField { return &s.limits.output_tokens_max; }, {1, kTokensMax},
      "tokens", "", "output of one choice, at most", ""},

@@ -25,6 +25,11 @@ struct Limits {
   std::int64_t request_pixels_max = 120'000'000;  // three of those at once: 360 MB of RGB
   int image_side_max = 16'384;                    // no camera is longer; bounds row buffers
   int image_aspect_max = 200;                     // longer strips break models' own preprocessing
+  int image_scans_max = 32;                       // encoders write about ten
+  int frames_max = 16;                            // of one animation: each is an image to the model
+  int file_frames_max = 1000;                     // half a minute, as animations go
+  std::size_t icc_bytes_max = 4 * kMiB;           // real ones stay below 2 MiB
+  std::size_t exif_bytes_max = kMiB / 16;         // what fits a JPEG's segment
 
   // --- tokens ---
   int output_tokens_max = 4096;      // per choice

@@ -23,6 +23,7 @@ struct EncodedMedia {
   UniqueFd fd;
   std::size_t size_bytes = 0;
   std::string field = {};  // where the request has it; for errors' `param`; may be empty
+  int n_frames = 1;        // to take of a picture that moves, spread over all that it has
 };
 
 /// An item of Request::media whose bytes are not here yet: the request names them by a URL of any

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "core/check.h"
 #include "core/log.h"
+#include "media/frames.h"
 #include "sandbox/memfd.h"
 
 namespace tessera::media {
@@ -107,6 +109,11 @@ std::uint64_t cpu_seconds(const DecoderOptions& options, const Limits& limits) {
   return static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(longest).count());
 }
 
+/// Admission has its own, lower ceiling.
+int frames_wanted(const EncodedMedia& media) {
+  return std::clamp(media.n_frames, 1, static_cast<int>(wire::kFramesMax));
+}
+
 wire::OpenRequest open_request(const DecoderOptions& options, const Limits& limits,
                                std::span<const EncodedMedia> media) {
   wire::OpenRequest request;
@@ -114,7 +121,10 @@ wire::OpenRequest open_request(const DecoderOptions& options, const Limits& limi
   request.address_space_bytes = address_space_bytes(limits);
   request.cpu_seconds = cpu_seconds(options, limits);
   request.n_items = media.size();
-  for (std::size_t i = 0; i < media.size(); ++i) request.size_bytes[i] = media[i].size_bytes;
+  for (std::size_t i = 0; i < media.size(); ++i) {
+    request.size_bytes[i] = media[i].size_bytes;
+    request.n_frames_wanted[i] = static_cast<std::uint32_t>(frames_wanted(media[i]));
+  }
   return request;
 }
 
@@ -165,7 +175,10 @@ DecodeSession::DecodeSession(const DecoderOptions& options, const Limits& limits
       request_pixels_max_(limits.request_pixels_max),
       stop_(std::move(stop)),
       child_(std::move(child)) {
-  for (const EncodedMedia& file : media) fields_.push_back(file.field);
+  for (const EncodedMedia& file : media) {
+    fields_.push_back(file.field);
+    n_frames_wanted_.push_back(frames_wanted(file));
+  }
 }
 
 Result<DecodeSession> DecodeSession::open(const DecoderOptions& options, const Limits& limits,
@@ -198,7 +211,7 @@ Result<std::vector<ProbedImage>> DecodeSession::probe() {
   for (item_ = 0; item_ < fields_.size(); ++item_) {
     auto image = probe_item(wait);
     if (!image) return in_field(std::move(image).error(), fields_[item_]);
-    n_pixels += image->size.pixels();
+    n_pixels += image->size.pixels() * image->n_frames;
     if (n_pixels > request_pixels_max_) {
       return in_field(make_error(ErrorCode::kTooLarge, "request_pixels_too_large",
                                  "the images up to image " + std::to_string(item_ + 1) + " have " +
@@ -215,7 +228,7 @@ Result<std::vector<ProbedImage>> DecodeSession::probe() {
 Result<ProbedImage> DecodeSession::probe_item(const sandbox::WaitLimits& wait) {
   const auto received = child_.channel().receive<wire::ProbeReply>(0, wait);
   if (received.status != IoStatus::kOk) return transport_error(item_, received.status);
-  const auto validated = validate_probe(received.message, item_, limits_);
+  const auto validated = validate_probe(received.message, item_, n_frames_wanted_[item_], limits_);
   if (!validated) return refused_reply(validated.error());
   return *validated;
 }
@@ -230,53 +243,62 @@ Result<std::vector<Image>> DecodeSession::decode() {
 Result<std::vector<Image>> DecodeSession::decode(std::span<const ImageSize> targets) {
   TSR_CHECK(targets.size() == probed_.size());
   std::int64_t pixels = 0;
-  for (const auto& image : probed_) pixels += image.size.pixels();
+  for (const auto& image : probed_) pixels += image.size.pixels() * image.n_frames;
   const auto budget =
       options_.base_timeout + options_.timeout_per_megapixel * (pixels / kPixelsPerMegapixel + 1);
   const TimePoint deadline = std::chrono::steady_clock::now() + budget;
 
   std::vector<Image> images;
   for (item_ = 0; item_ < fields_.size(); ++item_) {
-    auto image = decode_item(targets[item_], deadline);
-    if (!image) return in_field(std::move(image).error(), fields_[item_]);
-    images.push_back(*std::move(image));
+    auto frames = decode_item(targets[item_], deadline);
+    if (!frames) return in_field(std::move(frames).error(), fields_[item_]);
+    std::ranges::move(*frames, std::back_inserter(images));
   }
   return images;
 }
 
-Result<Image> DecodeSession::decode_item(ImageSize target, TimePoint deadline) {
-  const std::size_t index = item_;
-  const std::size_t n_bytes = rgb_bytes(target);
+Result<std::vector<Image>> DecodeSession::decode_item(ImageSize target, TimePoint deadline) {
+  const auto frames = sample_frames(probed_[item_].n_frames, n_frames_wanted_[item_]);
+  const std::size_t n_bytes = frames.size() * rgb_bytes(target);
   TSR_ASSIGN_OR_RETURN(const UniqueFd output, sandbox::create_memfd("pixels", n_bytes));
   // Before the child has it: a shrink would turn our reading into a SIGBUS.
   TSR_RETURN_IF_ERROR(sandbox::add_seals(output.get(), F_SEAL_GROW | F_SEAL_SHRINK));
 
   wire::DecodePlan plan;
-  plan.header.index = static_cast<std::uint32_t>(index);
+  plan.header.index = static_cast<std::uint32_t>(item_);
   plan.target_width = target.width;
   plan.target_height = target.height;
+  plan.n_frames = static_cast<std::uint32_t>(frames.size());
+  std::ranges::copy(frames, plan.frames.begin());
   const sandbox::WaitLimits wait{deadline, stop_.get()};
   const std::array<int, 1> fds{output.get()};
   const IoStatus sent = child_.channel().send(plan, fds, wait);
-  if (sent != IoStatus::kOk) return transport_error(index, sent);
+  if (sent != IoStatus::kOk) return transport_error(item_, sent);
   const auto received = child_.channel().receive<wire::DecodeReply>(0, wait);
-  if (received.status != IoStatus::kOk) return transport_error(index, received.status);
-  if (const auto validated = validate_decoded(received.message, index, target, limits_);
-      !validated) {
+  if (received.status != IoStatus::kOk) return transport_error(item_, received.status);
+  if (const auto validated = validate_decoded(received.message, plan, limits_); !validated) {
     return refused_reply(validated.error());
   }
+  return read_pixels(output, plan);
+}
 
+Result<std::vector<Image>> DecodeSession::read_pixels(const UniqueFd& output,
+                                                      const wire::DecodePlan& plan) {
   // Refused while the child still has the pixels mapped: what we copy, nobody changes.
   if (!sandbox::add_seals(output.get(), F_SEAL_WRITE | F_SEAL_SEAL)) {
-    return child_failure(index, "the decoder kept its hands on the pixels",
+    return child_failure(item_, "the decoder kept its hands on the pixels",
                          DecoderDeath::kProtocol);
   }
+  const ImageSize size{plan.target_width, plan.target_height};
+  const std::size_t n_bytes = rgb_bytes(size);
   TSR_ASSIGN_OR_RETURN(const MappedRegion pixels,
-                       MappedRegion::map_readonly(output.get(), n_bytes));
-  Image image;
-  image.size = target;
-  image.rgb.assign(pixels.bytes().begin(), pixels.bytes().end());
-  return image;
+                       MappedRegion::map_readonly(output.get(), plan.n_frames * n_bytes));
+  std::vector<Image> images(plan.n_frames);
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const auto frame = pixels.bytes().subspan(i * n_bytes, n_bytes);
+    images[i] = {size, {frame.begin(), frame.end()}};
+  }
+  return images;
 }
 
 Error DecodeSession::transport_error(std::size_t index, IoStatus status) {

@@ -63,12 +63,14 @@ class DecodeSession {
   ///          (died, was late, or broke the protocol); cancelled
   Result<std::vector<ProbedImage>> probe();
 
-  /// Pixels at full size, in order. Call once; probes first when probe() was not called.
+  /// Pixels at full size, in order, of each sampled frame. Call once; probes first when probe() was
+  /// not called.
   /// @errors  as probe()
   Result<std::vector<Image>> decode();
 
-  /// Pixels of the size that was planned for each image, resized by the child. After probe(); once.
-  /// @param targets  one an image, no side longer than the probed one
+  /// Pixels of the size that was planned for each file, resized by the child: one image for each of
+  /// its frames. After probe(); once.
+  /// @param targets  one a file, no side longer than the probed one
   /// @errors         as probe()
   Result<std::vector<Image>> decode(std::span<const ImageSize> targets);
 
@@ -83,7 +85,8 @@ class DecodeSession {
                 sandbox::ZygoteChild child);
 
   Result<ProbedImage> probe_item(const sandbox::WaitLimits& wait);
-  Result<Image> decode_item(ImageSize target, TimePoint deadline);
+  Result<std::vector<Image>> decode_item(ImageSize target, TimePoint deadline);
+  Result<std::vector<Image>> read_pixels(const UniqueFd& output, const wire::DecodePlan& plan);
   Error transport_error(std::size_t index, sandbox::IoStatus status);
   Error child_failure(std::size_t index, std::string_view why, DecoderDeath death);
   Error refused_reply(Error error);
@@ -91,7 +94,8 @@ class DecodeSession {
   DecoderOptions options_;
   wire::ImageLimits limits_;
   std::int64_t request_pixels_max_;
-  std::vector<std::string> fields_;  // of the files, for errors; one each
+  std::vector<std::string> fields_;   // of the files, for errors; one each
+  std::vector<int> n_frames_wanted_;  // of the files
   std::vector<ProbedImage> probed_;
   std::size_t item_ = 0;  // that the child works on
   std::unique_ptr<sandbox::StopEvent> stop_;

@@ -77,6 +77,56 @@ TEST(DecodeSession, ProbesAndDecodesAllImagesOfARequestInOrder) {
   EXPECT_EQ(images.value()[1].rgb, second.bytes);
 }
 
+/// A GIF whose frames are of one colour each: frame i has palette entry i.
+testing::ByteVector numbered_gif(std::size_t n_frames) {
+  testing::ByteVector palette;
+  std::vector<testing::MovingFrame> frames(n_frames);
+  for (std::size_t i = 0; i < n_frames; ++i) {
+    palette.insert(palette.end(), 3, static_cast<std::uint8_t>(i));
+    frames[i].raster = {{4, 2}, testing::ByteVector(8, static_cast<std::uint8_t>(i))};
+  }
+  return testing::encode_gif_frames({4, 2}, palette, frames);
+}
+
+TEST(DecodeSession, GivesAsManyFramesAsAreWantedAndTheFirstOtherwise) {
+  auto media = media_of({numbered_gif(8), encode_png(gradient({7, 9})), numbered_gif(8)});
+  media[0].n_frames = 3;
+  media[1].n_frames = 3;
+
+  const auto images = decode_all(real_worker(), media);
+
+  ASSERT_TRUE(images) << images.error().message;
+  ASSERT_EQ(images->size(), 5U);
+  EXPECT_EQ((*images)[0].rgb.front(), 0);
+  EXPECT_EQ((*images)[1].rgb.back(), 4);
+  EXPECT_EQ((*images)[2].rgb.back(), 7);
+  EXPECT_EQ((*images)[3].size, (ImageSize{7, 9})) << "a still has one";
+  EXPECT_EQ((*images)[4].rgb.front(), 0);
+}
+
+TEST(DecodeSession, CountsThePixelsOfEveryFrameThatItGoesThrough) {
+  auto media = media_of({numbered_gif(8)});
+  media[0].n_frames = 2;
+  Limits limits;
+  limits.request_pixels_max = 8 * 8 - 1;
+
+  EXPECT_EQ(reason_of(decode_all(real_worker(), media, limits)), "request_pixels_too_large");
+  media[0].n_frames = 1;
+  EXPECT_EQ(reason_of(decode_all(real_worker(), media, limits)), "accepted");
+}
+
+TEST(DecodeSession, RefusesMoreFramesThanAFileMayHave) {
+  auto media = media_of({numbered_gif(8)});
+  media[0].n_frames = 2;
+  Limits limits;
+  limits.file_frames_max = 7;
+
+  const auto images = decode_all(real_worker(), media, limits);
+
+  ASSERT_FALSE(images);
+  EXPECT_EQ(images.error().message, "image 1: more than 7 frames; ask for 1 to see the first");
+}
+
 TEST(DecodeSession, DecodeProbesWhenProbeWasNotCalled) {
   const auto media = media_of({encode_png(gradient({3, 3}))});
   auto session = DecodeSession::open(real_worker(), {}, media, {});
@@ -413,7 +463,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values("open_exit", "probe_die", "probe_exit", "probe_short", "probe_descriptors",
                       "probe_twice", "probe_flood", "probe_wrong_index", "probe_wrong_version",
                       "probe_wrong_kind", "probe_unknown_error", "probe_unknown_format",
-                      "probe_no_scans", "decode_die", "decode_exit", "decode_keeps_mapping",
+                      "probe_no_scans", "probe_no_frames", "probe_unwanted_frames",
+                      "decode_wrong_frames", "decode_die", "decode_exit", "decode_keeps_mapping",
                       "decode_keeps_writing", "probe_forbidden", "decode_twice",
                       "decode_wrong_index", "decode_wrong_size", "decode_wrong_stride",
                       "decode_wrong_channels", "decode_unknown_error"),

@@ -5,27 +5,37 @@
 #include <utility>
 
 #include "core/either_stop.h"
+#include "media/frames.h"
 
 namespace tessera::media {
 namespace {
 
-std::vector<ImageSize> sizes_of(std::span<const ProbedImage> probed) {
-  std::vector<ImageSize> sizes;
-  sizes.reserve(probed.size());
-  for (const ProbedImage& image : probed) sizes.push_back(image.size);
-  return sizes;
+/// What the model is shown of the files: how many images each gives, and their sizes.
+struct Shown {
+  std::vector<std::size_t> n_frames;  // one a file
+  std::vector<ImageSize> sizes;       // one an image
+};
+
+Shown shown(std::span<const ProbedImage> probed, std::span<const EncodedMedia> media) {
+  Shown result;
+  for (std::size_t i = 0; i < probed.size(); ++i) {
+    result.n_frames.push_back(sample_frames(probed[i].n_frames, media[i].n_frames).size());
+    result.sizes.insert(result.sizes.end(), result.n_frames.back(), probed[i].size);
+  }
+  return result;
 }
 
 }  // namespace
 
 Result<std::vector<ImageSize>> probe_sizes(const DecoderOptions& options, const Limits& limits,
-                                           std::span<const EncodedMedia> media,
-                                           std::stop_token stop) {
-  if (media.empty()) return std::vector<ImageSize>();
+                                           Request& request, std::stop_token stop) {
+  if (request.media.empty()) return std::vector<ImageSize>();
   TSR_ASSIGN_OR_RETURN(DecodeSession session,
-                       DecodeSession::open(options, limits, media, std::move(stop)));
+                       DecodeSession::open(options, limits, request.media, std::move(stop)));
   TSR_ASSIGN_OR_RETURN(const std::vector<ProbedImage> probed, session.probe());
-  return sizes_of(probed);
+  Shown images = shown(probed, request.media);
+  show_frames(request.messages, images.n_frames);
+  return std::move(images.sizes);
 }
 
 MediaStage::MediaStage(MediaStageOptions options, const Clock& clock, MediaHooks hooks)
@@ -94,8 +104,16 @@ Result<void> MediaStage::decode(InFlight& request, DecodeSession& session) {
   TSR_ASSIGN_OR_RETURN(const std::vector<ProbedImage> probed, session.probe());
 
   request.trace.enter(Stage::kPlan, clock_.now());
-  TSR_ASSIGN_OR_RETURN(const std::vector<ImageSize> targets,
-                       hooks_.plan(request, sizes_of(probed)));
+  const Shown images_shown = shown(probed, request.request.media);
+  show_frames(request.request.messages, images_shown.n_frames);
+  TSR_ASSIGN_OR_RETURN(const std::vector<ImageSize> planned,
+                       hooks_.plan(request, images_shown.sizes));
+  std::vector<ImageSize> targets;  // one a file: its frames are of one size
+  std::size_t first = 0;
+  for (const std::size_t n : images_shown.n_frames) {
+    targets.push_back(planned[first]);
+    first += n;
+  }
   if (auto reason = request.should_stop(clock_.now())) return *std::move(reason);
 
   request.trace.enter(Stage::kMediaDecode, clock_.now());

@@ -22,8 +22,8 @@ namespace tessera::media {
 
 /// @thread all are called on a media thread
 struct MediaHooks {
-  /// Fills InFlight::prompt from the images' sizes; gives the size at which each is wanted, no side
-  /// longer than the image's own.
+  /// Fills InFlight::prompt from the images' sizes (a sampled frame is an image); gives the size at
+  /// which each is wanted, no side longer than the image's own and the same for equal sizes.
   std::function<Result<std::vector<ImageSize>>(InFlight&, std::span<const ImageSize>)> plan;
   /// Appends one image's tiles to InFlight::tiles.
   std::function<Result<void>(InFlight&, const Image&)> prepare;
@@ -41,12 +41,12 @@ struct MediaStageOptions {
   std::size_t queue_capacity = 0;  // at least as many as may be admitted
 };
 
-/// Sizes of a request's media, in order, without decoding it. Blocks for the worker.
+/// Sizes of a request's images, in order, without decoding them. Blocks for the worker. Puts a part
+/// for each sampled frame into the messages (show_frames).
 /// @thread any
 /// @errors  those of DecodeSession::open and probe
 Result<std::vector<ImageSize>> probe_sizes(const DecoderOptions& options, const Limits& limits,
-                                           std::span<const EncodedMedia> media,
-                                           std::stop_token stop);
+                                           Request& request, std::stop_token stop);
 
 /// @thread construction and shutdown by the owner; try_submit from any thread
 class MediaStage {

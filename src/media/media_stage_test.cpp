@@ -88,6 +88,27 @@ TEST_F(MediaStageTest, PreparesPixelsOfThePlannedSize) {
   served->end(std::nullopt, clock_.now());
 }
 
+TEST_F(MediaStageTest, FramesAreImagesThatFollowEachOther) {
+  testing::GifOptions gif;
+  gif.palette_rgb = {0, 0, 0, 255, 255, 255};
+  gif.n_frames = 5;
+  auto moving = request({{20, 10}, {8, 8}, {5, 40}});
+  moving->request.media[1] = to_media(encode_gif({{6, 4}, testing::ByteVector(24)}, gif));
+  moving->request.media[1].n_frames = 2;
+  moving->request.messages.push_back(
+      {Role::kUser, {ImagePart{0}, ImagePart{1}, TextPart{"and"}, ImagePart{2}}});
+  targets_ = {{10, 5}, {3, 2}, {3, 2}, {5, 40}};
+  start();
+
+  ASSERT_TRUE(stage_->try_submit(std::move(moving)));
+  const auto served = done_.get_future().get();
+
+  EXPECT_EQ(planned_, (std::vector<ImageSize>{{20, 10}, {6, 4}, {6, 4}, {5, 40}}));
+  EXPECT_EQ(prepared_, targets_);
+  EXPECT_EQ(served->request.messages[0].parts.size(), 5U);
+  served->end(std::nullopt, clock_.now());
+}
+
 TEST_F(MediaStageTest, ARefusedImageNamesItsField) {
   start();
   auto two = request({{20, 10}, {8, 8}});
@@ -181,11 +202,11 @@ TEST_F(MediaStageTest, ShutdownEndsWhatIsQueued) {
 TEST(ProbeSizes, GivesSizesInOrderAndNothingForNoMedia) {
   DecoderOptions options;
   options.zygote = &testing::worker_zygote(TESSERA_MEDIA_WORKER);
-  std::vector<EncodedMedia> media;
-  media.push_back(to_media(encode_png(gradient({7, 9}))));
+  Request request;
+  EXPECT_TRUE(probe_sizes(options, Limits{}, request, {}).value().empty());
 
-  EXPECT_TRUE(probe_sizes(options, Limits{}, {}, {}).value().empty());
-  EXPECT_EQ(probe_sizes(options, Limits{}, media, {}).value(), (std::vector<ImageSize>{{7, 9}}));
+  request.media.push_back(to_media(encode_png(gradient({7, 9}))));
+  EXPECT_EQ(probe_sizes(options, Limits{}, request, {}).value(), (std::vector<ImageSize>{{7, 9}}));
 }
 
 }  // namespace

@@ -40,7 +40,13 @@ bool matches(const wire::Header& header, wire::Kind kind, std::size_t index) {
 }  // namespace
 
 wire::ImageLimits image_limits(const Limits& limits) {
-  return {limits.image_pixels_max, limits.image_side_max, limits.image_aspect_max};
+  return {.pixels_max = limits.image_pixels_max,
+          .side_max = limits.image_side_max,
+          .aspect_max = limits.image_aspect_max,
+          .scans_max = limits.image_scans_max,
+          .frames_max = limits.file_frames_max,
+          .icc_bytes_max = static_cast<std::uint32_t>(limits.icc_bytes_max),
+          .exif_bytes_max = static_cast<std::uint32_t>(limits.exif_bytes_max)};
 }
 
 MediaError check_size(ImageSize size, const wire::ImageLimits& limits) {
@@ -52,16 +58,17 @@ MediaError check_size(ImageSize size, const wire::ImageLimits& limits) {
   return MediaError::kNone;
 }
 
-MediaError check_scans(ImageSize size, std::int32_t n_scans) {
-  // pixels() < 2^62 and n_scans ≤ 32 once the first test passed; the division avoids the product.
-  if (n_scans > kJpegScansMax) return MediaError::kScansTooMany;
+MediaError check_scans(ImageSize size, std::int32_t n_scans, const wire::ImageLimits& limits) {
+  if (n_scans > limits.scans_max) return MediaError::kScansTooMany;
+  // The division avoids the product.
   if (n_scans > 0 && size.pixels() > kJpegPixelScansMax / n_scans) return MediaError::kScansTooMany;
   return MediaError::kNone;
 }
 
-Error refusal(MediaError error, std::size_t index, ImageSize size, std::int32_t n_scans,
+Error refusal(MediaError error, std::size_t index, const wire::ProbeReply& found,
               const wire::ImageLimits& limits) {
   const std::string image = image_name(index);
+  const ImageSize size{found.width, found.height};
   switch (error) {
     case MediaError::kNone:
       break;
@@ -89,9 +96,13 @@ Error refusal(MediaError error, std::size_t index, ImageSize size, std::int32_t 
                             std::to_string(limits.aspect_max) + ":1");
     case MediaError::kScansTooMany:
       return make_error(ErrorCode::kTooLarge, "image_scans_too_many",
-                        image + std::to_string(n_scans) + " scans of " + size_text(size) +
-                            " pixels exceed " + std::to_string(kJpegScansMax) + " scans or " +
+                        image + std::to_string(found.n_scans) + " scans of " + size_text(size) +
+                            " pixels exceed " + std::to_string(limits.scans_max) + " scans or " +
                             std::to_string(kJpegPixelScansMax) + " pixels over all scans");
+    case MediaError::kFramesTooMany:
+      return make_error(ErrorCode::kTooLarge, "image_frames_too_many",
+                        image + "more than " + std::to_string(limits.frames_max) +
+                            " frames; ask for 1 to see the first");
     case MediaError::kOutOfMemory:
       return worker_failure(index, "the decoder ran out of memory");
     case MediaError::kWorkerFailed:
@@ -105,34 +116,44 @@ Error worker_failure(std::size_t index, std::string_view why) {
                     image_name(index) + std::string(why));
 }
 
-Result<ProbedImage> validate_probe(const wire::ProbeReply& reply, std::size_t index,
+Result<ProbedImage> validate_probe(const wire::ProbeReply& reply, std::size_t index, int n_wanted,
                                    const wire::ImageLimits& limits) {
   if (!matches(reply.header, wire::Kind::kProbed, index) || !is_known(reply.error)) {
     return worker_failure(index, "the decoder broke its protocol");
   }
   const ImageSize size{reply.width, reply.height};
   if (reply.error != MediaError::kNone) {
-    return refusal(reply.error, index, size, reply.n_scans, limits);
+    return refusal(reply.error, index, reply, limits);
   }
-  if (!is_known(reply.format) || reply.n_scans < 1) {
+  const int n_frames_max = n_wanted > 1 ? limits.frames_max : 1;
+  if (!is_known(reply.format) || reply.n_scans < 1 || reply.n_frames < 1 ||
+      reply.n_frames > n_frames_max) {
     return worker_failure(index, "the decoder broke its protocol");
   }
   // A sound worker refused these itself; the check holds when it is not sound.
   MediaError error = check_size(size, limits);
-  if (error == MediaError::kNone) error = check_scans(size, reply.n_scans);
-  if (error != MediaError::kNone) return refusal(error, index, size, reply.n_scans, limits);
-  return ProbedImage{reply.format, size};
+  if (error == MediaError::kNone) error = check_scans(size, reply.n_scans, limits);
+  if (error != MediaError::kNone) return refusal(error, index, reply, limits);
+  return ProbedImage{reply.format, size, reply.n_frames};
 }
 
-Result<void> validate_decoded(const wire::DecodeReply& reply, std::size_t index, ImageSize target,
+Result<void> validate_decoded(const wire::DecodeReply& reply, const wire::DecodePlan& plan,
                               const wire::ImageLimits& limits) {
+  const std::size_t index = plan.header.index;
+  const ImageSize target{plan.target_width, plan.target_height};
   if (!matches(reply.header, wire::Kind::kDecoded, index) || !is_known(reply.error)) {
     return worker_failure(index, "the decoder broke its protocol");
   }
-  if (reply.error != MediaError::kNone) return refusal(reply.error, index, target, 1, limits);
+  if (reply.error != MediaError::kNone) {
+    wire::ProbeReply found;
+    found.width = target.width;
+    found.height = target.height;
+    found.n_scans = 1;
+    return refusal(reply.error, index, found, limits);
+  }
   const auto row_bytes = static_cast<std::uint64_t>(target.width) * kChannels;
   if (ImageSize{reply.width, reply.height} != target || reply.n_channels != kChannels ||
-      reply.row_bytes != row_bytes) {
+      reply.row_bytes != row_bytes || reply.n_frames != plan.n_frames) {
     return worker_failure(index, "the decoder returned another size than planned");
   }
   return {};

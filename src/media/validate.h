@@ -15,9 +15,6 @@
 
 namespace tessera::media {
 
-/// JPEG: baseline has up to 4 scans, usual progressive files about 10.
-inline constexpr std::int32_t kJpegScansMax = 32;
-
 /// JPEG: ~1 s of a core at 0.75 ns a pixel and scan. 32 scans of 40 megapixels stay below it; it
 /// binds when an operator allows larger images.
 inline constexpr std::int64_t kJpegPixelScansMax = 1'300'000'000;
@@ -27,7 +24,8 @@ inline constexpr std::int32_t kChannels = 3;
 
 struct ProbedImage {
   MediaFormat format = MediaFormat::kPng;
-  ImageSize size;  // after orientation
+  ImageSize size;    // after orientation
+  int n_frames = 1;  // that decoding goes through
 };
 
 wire::ImageLimits image_limits(const Limits& limits);
@@ -36,26 +34,28 @@ wire::ImageLimits image_limits(const Limits& limits);
 wire::MediaError check_size(ImageSize size, const wire::ImageLimits& limits);
 
 /// kNone, or kScansTooMany.
-wire::MediaError check_scans(ImageSize size, std::int32_t n_scans);
+wire::MediaError check_scans(ImageSize size, std::int32_t n_scans, const wire::ImageLimits& limits);
 
 /// An item's refusal as the client sees it.
 /// @param error  not kNone
-Error refusal(wire::MediaError error, std::size_t index, ImageSize size, std::int32_t n_scans,
+/// @param found  the size, scans and frames that it is about, as far as known
+Error refusal(wire::MediaError error, std::size_t index, const wire::ProbeReply& found,
               const wire::ImageLimits& limits);
 
 /// The worker did what no sound worker does, died, or was late.
 /// @param why  ours, e.g. "the decoder did not finish in time"
 Error worker_failure(std::size_t index, std::string_view why);
 
-/// @param index  of the item whose reply is due
+/// @param index     of the item whose reply is due
+/// @param n_wanted  frames that were asked for
 /// @errors       those of refusal(); unprocessable_media `media_decoder_failed` when the reply
 ///               contradicts itself, the limits or the protocol
-Result<ProbedImage> validate_probe(const wire::ProbeReply& reply, std::size_t index,
+Result<ProbedImage> validate_probe(const wire::ProbeReply& reply, std::size_t index, int n_wanted,
                                    const wire::ImageLimits& limits);
 
-/// @param target  what the plan asked for
-/// @errors        as validate_probe
-Result<void> validate_decoded(const wire::DecodeReply& reply, std::size_t index, ImageSize target,
+/// @param plan  what was asked for
+/// @errors      as validate_probe
+Result<void> validate_decoded(const wire::DecodeReply& reply, const wire::DecodePlan& plan,
                               const wire::ImageLimits& limits);
 
 /// Bytes of an image that passed check_size.

@@ -19,6 +19,7 @@ wire::ProbeReply sound_probe() {
   reply.width = 640;
   reply.height = 480;
   reply.n_scans = 1;
+  reply.n_frames = 1;
   return reply;
 }
 
@@ -29,16 +30,27 @@ wire::DecodeReply sound_decode() {
   reply.height = 480;
   reply.n_channels = 3;
   reply.row_bytes = 640 * 3;
+  reply.n_frames = 2;
   return reply;
 }
 
+wire::DecodePlan plan() {
+  wire::DecodePlan plan;
+  plan.header.index = kIndex;
+  plan.target_width = 640;
+  plan.target_height = 480;
+  plan.n_frames = 2;
+  plan.frames[1] = 7;
+  return plan;
+}
+
 std::string reason_of(const wire::ProbeReply& reply) {
-  const auto result = validate_probe(reply, kIndex, kLimits);
+  const auto result = validate_probe(reply, kIndex, 1, kLimits);
   return result ? "accepted" : result.error().reason;
 }
 
 std::string reason_of(const wire::DecodeReply& reply) {
-  const auto result = validate_decoded(reply, kIndex, {640, 480}, kLimits);
+  const auto result = validate_decoded(reply, plan(), kLimits);
   return result ? "accepted" : result.error().reason;
 }
 
@@ -54,25 +66,31 @@ TEST(CheckSize, AcceptsUpToEachLimitAndRefusesBeyond) {
 }
 
 TEST(CheckSize, RefusesSidesBelowOneAndSurvivesExtremes) {
-  const wire::ImageLimits open{INT64_MAX, INT_MAX, INT_MAX};
+  wire::ImageLimits open = kLimits;
+  open.pixels_max = INT64_MAX;
+  open.side_max = open.aspect_max = INT_MAX;
 
   EXPECT_EQ(check_size({0, 5}, open), MediaError::kInvalid);
   EXPECT_EQ(check_size({5, -1}, open), MediaError::kInvalid);
   EXPECT_EQ(check_size({INT_MIN, INT_MIN}, open), MediaError::kInvalid);
   EXPECT_EQ(check_size({INT_MAX, INT_MAX}, open), MediaError::kNone);
-  EXPECT_EQ(check_size({INT_MAX, INT_MAX}, {1, INT_MAX, 1}), MediaError::kPixelsTooMany);
+  open.pixels_max = 1;
+  EXPECT_EQ(check_size({INT_MAX, INT_MAX}, open), MediaError::kPixelsTooMany);
 }
 
 TEST(CheckScans, BoundsScansAndPixelsTimesScans) {
-  EXPECT_EQ(check_scans({8000, 5000}, 32), MediaError::kNone);
-  EXPECT_EQ(check_scans({1, 1}, 33), MediaError::kScansTooMany);
-  EXPECT_EQ(check_scans({10'000, 10'000}, 13), MediaError::kNone);
-  EXPECT_EQ(check_scans({10'000, 10'000}, 14), MediaError::kScansTooMany);
-  EXPECT_EQ(check_scans({INT_MAX, INT_MAX}, 32), MediaError::kScansTooMany);
+  EXPECT_EQ(check_scans({8000, 5000}, 32, kLimits), MediaError::kNone);
+  EXPECT_EQ(check_scans({1, 1}, 33, kLimits), MediaError::kScansTooMany);
+  EXPECT_EQ(check_scans({10'000, 10'000}, 13, kLimits), MediaError::kNone);
+  EXPECT_EQ(check_scans({10'000, 10'000}, 14, kLimits), MediaError::kScansTooMany);
+  EXPECT_EQ(check_scans({INT_MAX, INT_MAX}, 32, kLimits), MediaError::kScansTooMany);
+  wire::ImageLimits open = kLimits;
+  open.scans_max = INT_MAX;
+  EXPECT_EQ(check_scans({INT_MAX, INT_MAX}, INT_MAX, open), MediaError::kScansTooMany);
 }
 
 TEST(ValidateProbe, AcceptsASoundReply) {
-  const auto image = validate_probe(sound_probe(), kIndex, kLimits);
+  const auto image = validate_probe(sound_probe(), kIndex, 1, kLimits);
 
   ASSERT_TRUE(image);
   EXPECT_EQ(image->format, MediaFormat::kPng);
@@ -95,17 +113,33 @@ TEST(ValidateProbe, RefusesEveryFieldThatLies) {
   EXPECT_EQ(with([](auto& r) { r.n_scans = 0; }), "media_decoder_failed");
   EXPECT_EQ(with([](auto& r) { r.n_scans = INT_MIN; }), "media_decoder_failed");
   EXPECT_EQ(with([](auto& r) { r.n_scans = INT_MAX; }), "image_scans_too_many");
+  EXPECT_EQ(with([](auto& r) { r.n_frames = 0; }), "media_decoder_failed");
+  EXPECT_EQ(with([](auto& r) { r.n_frames = INT_MIN; }), "media_decoder_failed");
+  EXPECT_EQ(with([](auto& r) { r.n_frames = 2; }), "media_decoder_failed") << "nobody asked";
   EXPECT_EQ(with([](auto& r) { r.width = 0; }), "image_invalid");
   EXPECT_EQ(with([](auto& r) { r.height = INT_MIN; }), "image_invalid");
   EXPECT_EQ(with([](auto& r) { r.width = r.height = INT_MAX; }), "image_side_too_large");
   EXPECT_EQ(with([](auto& r) { r.width = r.height = 9000; }), "image_too_large");
 }
 
+TEST(ValidateProbe, TakesAsManyFramesAsAFileMayHave) {
+  wire::ProbeReply reply = sound_probe();
+  reply.n_frames = kLimits.frames_max;
+  const auto most = validate_probe(reply, kIndex, 2, kLimits);
+  ++reply.n_frames;
+  const auto too_many = validate_probe(reply, kIndex, 2, kLimits);
+
+  ASSERT_TRUE(most);
+  EXPECT_EQ(most->n_frames, kLimits.frames_max);
+  ASSERT_FALSE(too_many);
+  EXPECT_EQ(too_many.error().reason, "media_decoder_failed");
+}
+
 TEST(ValidateProbe, NamesTheImageTheValueAndTheLimit) {
   wire::ProbeReply reply = sound_probe();
   reply.width = reply.height = 9000;
 
-  EXPECT_EQ(validate_probe(reply, kIndex, kLimits).error().message,
+  EXPECT_EQ(validate_probe(reply, kIndex, 1, kLimits).error().message,
             "image 3: 9000×9000 pixels exceed 40000000");
 }
 
@@ -127,12 +161,18 @@ TEST(ValidateDecoded, RefusesEveryFieldThatLies) {
   EXPECT_EQ(with([](auto& r) { std::swap(r.width, r.height); }), "media_decoder_failed");
   EXPECT_EQ(with([](auto& r) { r.n_channels = 4; }), "media_decoder_failed");
   EXPECT_EQ(with([](auto& r) { r.row_bytes = UINT64_MAX; }), "media_decoder_failed");
+  EXPECT_EQ(with([](auto& r) { r.n_frames = 1; }), "media_decoder_failed");
+  EXPECT_EQ(with([](auto& r) { r.n_frames = UINT32_MAX; }), "media_decoder_failed");
   EXPECT_EQ(with([](auto& r) { r.error = MediaError::kInvalid; }), "image_invalid");
 }
 
 TEST(Refusal, SaysWhatToDoNextForEveryError) {
   for (std::uint32_t i = 1; i < wire::kMediaErrorCount; ++i) {
-    const Error error = refusal(MediaError{i}, 0, {20'000, 10}, 40, kLimits);
+    wire::ProbeReply found;
+    found.width = 20'000;
+    found.height = 10;
+    found.n_scans = 40;
+    const Error error = refusal(MediaError{i}, 0, found, kLimits);
 
     EXPECT_NE(error.code, ErrorCode::kInternal);
     EXPECT_TRUE(error.message.starts_with("image 1: ")) << error.message;

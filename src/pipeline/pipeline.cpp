@@ -137,7 +137,7 @@ Result<PlanReport> Pipeline::plan(Request request, TenantId /*tenant*/) {
                        admission::lower_limits(options_.limits, request.limit_wishes));
   TSR_RETURN_IF_ERROR(admission::check_request(request, limits));
   TSR_ASSIGN_OR_RETURN(const std::vector<ImageSize> sizes,
-                       media::probe_sizes(options_.decoder, limits, request.media, {}));
+                       media::probe_sizes(options_.decoder, limits, request, {}));
   TSR_ASSIGN_OR_RETURN(const Prompt prompt, prompt::build_prompt(*model_, request, sizes, limits));
   const prompt::CostEstimate cost = prompt::estimate_cost(info_, prompt);
   return PlanReport{prompt.images,     prompt.n_text_tokens, prompt.n_visual_tokens,

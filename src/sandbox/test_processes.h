@@ -3,8 +3,12 @@
 
 #include <poll.h>
 #include <sched.h>
-#include <sys/pidfd.h>
 #include <unistd.h>
+
+// glibc 2.36 declares its functions without C linkage for C++.
+extern "C" {
+#include <sys/pidfd.h>
+}
 
 #include <algorithm>
 #include <cstddef>
@@ -62,8 +66,8 @@ inline pid_t only_new(const std::set<pid_t>& before) {
   return ::getpid();  // a signal for it ends the test, which says more than a wrong process would
 }
 
-/// Waits for the end of a process that may be another's child. Its descriptors are closed then, even
-/// while nobody has reaped it, which a signal that its end sends to others does not promise.
+/// Waits for the end of a process that may be another's child. Its descriptors are closed then,
+/// even while nobody has reaped it, which a signal that its end sends to others does not promise.
 class ProcessEnd {
  public:
   explicit ProcessEnd(pid_t pid) : pidfd_(::pidfd_open(pid, 0)) {}

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
-import { bands, dataUri, greyJpeg, png, TINY_GIF, TINY_WEBP } from './support/pictures.mjs';
+import { bands, dataUri, greyJpeg, png, movingGif, TINY_GIF, TINY_WEBP } from './support/pictures.mjs';
 import { ask, heldOutPicture, imagePart, MODEL, textPart } from './support/questions.mjs';
 import { useServer } from './support/server.mjs';
 
@@ -50,6 +50,21 @@ describe('images through the OpenAI SDK', () => {
 
     assert.equal(imageTokens(one), SHAPES_TOKENS);
     assert.equal(imageTokens(three), 2 * SHAPES_TOKENS + (112 * 112) / PIXELS_PER_TOKEN);
+  });
+
+  test('frames of a moving image are images, the first one unless more are asked for', async () => {
+    const tokensOf = async (frames) => {
+      const body = ask('How many circles are there?');
+      const image_url = { url: dataUri(movingGif(9), 'image/gif'), frames };
+      body.messages[0].content = [{ type: 'image_url', image_url }, textPart('What is this?')];
+      return imageTokens(await create(body));
+    };
+    const one = await tokensOf(undefined);
+
+    assert.ok(one > 0);
+    assert.equal(await tokensOf(4), 4 * one);
+    assert.equal(await tokensOf(16), 9 * one, 'there are no more');
+    await assert.rejects(tokensOf(17), { status: 413, code: 'too_many_frames' });
   });
 
   test('each image stands where its part stands', async () => {

@@ -20,7 +20,13 @@ using media::MediaError;
 using media::testing::ByteVector;
 
 /// Small, so that a run is short; every other limit follows from the pixels.
-constexpr media::wire::ImageLimits kLimits{1'000'000, 4'096, 200};
+constexpr media::wire::ImageLimits kLimits{.pixels_max = 1'000'000,
+                                           .side_max = 4'096,
+                                           .aspect_max = 200,
+                                           .scans_max = 32,
+                                           .frames_max = 100,
+                                           .icc_bytes_max = 65'536,
+                                           .exif_bytes_max = 65'536};
 
 /// Whole, and then at a size that the last bytes choose.
 template <FileKind kKind>
@@ -38,6 +44,14 @@ bool run_decode(Bytes input) {
     const MediaError error = media::decode_image(input, kLimits, target, rgb);
     TSR_CHECK(error != MediaError::kWorkerFailed);
   }
+  // The last frame, which goes through all of them.
+  const auto count = media::count_frames(input, header.format, kLimits);
+  if (count.error != MediaError::kNone || count.n_frames == 1) return true;
+  if (whole.pixels() * count.n_frames > kLimits.pixels_max) return true;
+  const std::array frames{std::uint32_t{0}, static_cast<std::uint32_t>(count.n_frames - 1)};
+  std::vector<std::uint8_t> rgb(frames.size() * media::rgb_bytes(small));
+  const MediaError error = media::decode_frames(input, kLimits, small, frames, rgb);
+  TSR_CHECK(error != MediaError::kWorkerFailed);
   return true;
 }
 
@@ -66,7 +80,7 @@ bool run_probe_reply(Bytes input) {
   media::wire::ProbeReply reply;
   if (input.size() < sizeof(reply)) return false;
   std::memcpy(static_cast<void*>(&reply), input.data(), sizeof(reply));
-  const auto probed = media::validate_probe(reply, 0, kLimits);
+  const auto probed = media::validate_probe(reply, 0, 1, kLimits);
   if (!probed) return true;
   TSR_CHECK(media::check_size(probed->size, kLimits) == MediaError::kNone);
   TSR_CHECK(reply.n_scans >= 1);
@@ -78,7 +92,11 @@ bool run_decode_reply(Bytes input) {
   if (input.size() < sizeof(reply)) return false;
   std::memcpy(static_cast<void*>(&reply), input.data(), sizeof(reply));
   const ImageSize target{64, 48};
-  if (!media::validate_decoded(reply, 0, target, kLimits)) return true;
+  media::wire::DecodePlan plan;
+  plan.target_width = target.width;
+  plan.target_height = target.height;
+  plan.n_frames = 1;
+  if (!media::validate_decoded(reply, plan, kLimits)) return true;
   TSR_CHECK(reply.width == target.width && reply.height == target.height);
   TSR_CHECK(reply.row_bytes == std::uint64_t{64} * 3);
   return true;

@@ -6,8 +6,10 @@
 // to a mean and a largest difference.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
 #include <random>
 
 #include "media/codecs/test_decode.h"
@@ -273,6 +275,71 @@ TEST(Pixels, TheFirstFrameOfAGifEqualsTheReference) {
   expect_reference({{"plain", encode_gif(indices, plain), 0},
                     {"transparent", encode_gif(indices, transparent), 0},
                     {"interlaced", encode_gif(indices, interlaced), 0}});
+}
+
+/// Every frame of an animation, one file at a time: at its own size and at a smaller one.
+void expect_frames(const std::string& name, const ByteVector& file, int n_frames, int exact) {
+  const auto limits = media::image_limits(Limits{});
+  const auto header = media::probe_image(file, limits);
+  ASSERT_EQ(media::count_frames(file, header.format, limits).n_frames, n_frames) << name;
+  std::vector<std::uint32_t> frames(static_cast<std::size_t>(n_frames));
+  std::iota(frames.begin(), frames.end(), 0U);
+  for (const ImageSize target : {header.oriented(), ImageSize{31, 20}}) {
+    const std::size_t n_bytes = media::rgb_bytes(target);
+    ByteVector ours(frames.size() * n_bytes);
+    ASSERT_EQ(media::decode_frames(file, limits, target, frames, ours), MediaError::kNone) << name;
+    std::vector<Wanted> wanted;
+    for (int i = 0; i < n_frames; ++i) wanted.push_back({file, target, i});
+    const auto expected = reference_pixels(wanted);
+    ASSERT_EQ(expected.size(), frames.size());
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      const auto at = ours.begin() + static_cast<std::ptrdiff_t>(i * n_bytes);
+      const ByteVector frame(at, at + static_cast<std::ptrdiff_t>(n_bytes));
+      EXPECT_LE(media::max_difference(frame, expected[i]), exact)
+          << name << ", frame " << i << ", width " << target.width;
+    }
+  }
+}
+
+/// Frames of different places and ways to leave, over a first one that fills the canvas.
+std::vector<testing::MovingFrame> moving_frames(std::size_t n_channels) {
+  std::vector<testing::MovingFrame> frames(7);
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const auto step = static_cast<int>(i);
+    frames[i].raster = picture(n_channels, i == 0 ? kSize : ImageSize{50 - step, 30 + step});
+    frames[i].left = i == 0 ? 0 : 8 * step;
+    frames[i].top = i == 0 ? 0 : 6 * step;
+  }
+  return frames;
+}
+
+TEST(Pixels, FramesOfAGifEqualTheReference) {
+  // Not 0, "unspecified": Pillow then does as with the frame before, browsers nothing.
+  constexpr std::array kDisposals{1, 1, 2, 3, 1, 3, 2};
+  ByteVector palette;
+  for (int i = 0; i < 16 * 3; ++i) palette.push_back(static_cast<std::uint8_t>(i * 53));
+  auto frames = moving_frames(1);
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    for (auto& value : frames[i].raster.bytes) {
+      value = static_cast<std::uint8_t>((value / 16U + i) % 16);
+    }
+    frames[i].transparent = 7;  // where to the background means to nothing
+    frames[i].disposal = kDisposals[i];
+    frames[i].interlaced = i % 2 == 1;
+  }
+
+  expect_frames("global palette", encode_gif_frames(kSize, palette, frames), 7, 1);
+  expect_frames("local palettes", encode_gif_frames(kSize, palette, frames, true), 7, 1);
+}
+
+TEST(Pixels, FramesOfAWebpEqualTheReference) {
+  auto frames = moving_frames(4);
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    frames[i].covers = i % 3 == 2;
+    frames[i].disposal = i % 2 == 1 ? 2 : 0;
+  }
+
+  expect_frames("alpha", encode_webp_frames(kSize, frames), 7, 1);
 }
 
 TEST(Pixels, AvifEqualsThePixelsThatItWasMadeOf) {

@@ -59,8 +59,9 @@ std::vector<ByteVector> reference_pixels(const std::vector<Wanted>& wanted) {
   std::ofstream manifest(root / "manifest");
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     write_file(path_of("file", i), wanted[i].file);
-    manifest << path_of("file", i).string() << '\t' << wanted[i].target.width << '\t'
-             << wanted[i].target.height << '\t' << path_of("rgb", i).string() << '\n';
+    manifest << path_of("file", i).string() << '\t' << wanted[i].frame << '\t'
+             << wanted[i].target.width << '\t' << wanted[i].target.height << '\t'
+             << path_of("rgb", i).string() << '\n';
   }
   manifest.close();
 

@@ -13,6 +13,7 @@ namespace tessera::pixels {
 struct Wanted {
   media::testing::ByteVector file;
   ImageSize target;  // 0×0 = its own size
+  int frame = 0;
 };
 
 /// One run of the script for all of them.

@@ -1,7 +1,7 @@
 """The independent reference for decoded pixels: Pillow.
 
-Reads a manifest, a line for each picture: file, width, height and output, separated by tabs; width
-and height 0 mean the picture's own. Writes RGB bytes, in the order of operations that a model's own
+Reads a manifest, a line for each picture: file, frame, width, height and output, separated by tabs;
+width and height 0 mean the picture's own. Writes RGB bytes, in the order of operations that a model's own
 processor would use: profile to sRGB, alpha over white, orientation, bicubic.
 """
 
@@ -48,8 +48,10 @@ def to_srgb(color, icc):
     )
 
 
-def decode(path):
+def decode(path, frame):
     image = Image.open(path)
+    for i in range(frame + 1):
+        image.seek(i)
     image.load()
     orientation = image.getexif().get(0x0112, 1)
     icc = image.info.get("icc_profile")
@@ -66,8 +68,8 @@ def decode(path):
 def main(manifest):
     with open(manifest, encoding="utf-8") as lines:
         for line in lines:
-            path, width, height, output = line.rstrip("\n").split("\t")
-            rgb = decode(path)
+            path, frame, width, height, output = line.rstrip("\n").split("\t")
+            rgb = decode(path, int(frame))
             if int(width) > 0:
                 rgb = rgb.resize((int(width), int(height)), Image.Resampling.BICUBIC)
             with open(output, "wb") as out:

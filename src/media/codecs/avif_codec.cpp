@@ -18,9 +18,6 @@ constexpr int kStripRows = 64;
 /// Rows of luma whose chroma the interpolation at a strip's edge looks at.
 constexpr int kStripMargin = 2;
 
-/// Frames of a sequence: we show the first; what the table of the others costs to parse is bounded.
-constexpr std::uint32_t kFramesMax = 10'000;
-
 /// Where the size stands, unless the file is odd: behind a handful of boxes.
 constexpr std::size_t kExtentSearchBytes = std::size_t{64} * 1024;
 
@@ -62,13 +59,13 @@ ImageSize extent_beyond_library(Bytes file) {
 
 class Reader {
  public:
-  explicit Reader(Bytes file) : file_(file), decoder_(avifDecoderCreate()) {
+  Reader(Bytes file, std::int32_t frames_max) : file_(file), decoder_(avifDecoderCreate()) {
     if (decoder_ == nullptr) return;
     decoder_->codecChoice = AVIF_CODEC_CHOICE_DAV1D;
     decoder_->maxThreads = 1;
     decoder_->ignoreExif = AVIF_TRUE;
     decoder_->ignoreXMP = AVIF_TRUE;
-    decoder_->imageCountLimit = kFramesMax;
+    decoder_->imageCountLimit = static_cast<std::uint32_t>(frames_max);
     // Older encoders left pixi out; everything that it says is in the bitstream too.
     decoder_->strictFlags &= ~static_cast<avifStrictFlags>(AVIF_STRICT_PIXI_REQUIRED);
   }
@@ -184,14 +181,14 @@ Orientation avif_orientation(int angle, int mirror) {
   return kOrientations[turn][static_cast<std::size_t>(column)];
 }
 
-ImageHeader read_avif_header(Bytes file) {
+ImageHeader read_avif_header(Bytes file, const wire::ImageLimits& limits) {
   ImageHeader header;
   header.format = MediaFormat::kAvif;
   // Every limit of ours that makes sense is below the library's, and names the size.
   header.stored = extent_beyond_library(file);
   if (header.stored != ImageSize{}) return header;
 
-  Reader reader(file);
+  Reader reader(file, limits.frames_max);
   header.error = reader.parse();
   if (header.error == MediaError::kInvalid) return header;
   header.stored = reader.size();
@@ -203,8 +200,8 @@ ImageHeader read_avif_header(Bytes file) {
   return header;
 }
 
-MediaError decode_avif(Bytes file, PixelWriter& writer) {
-  Reader reader(file);
+MediaError decode_avif(Bytes file, const wire::ImageLimits& limits, PixelWriter& writer) {
+  Reader reader(file, limits.frames_max);
   reader.set_size_limit(writer.stored());
   MediaError error = reader.parse();
   if (error != MediaError::kNone) return error;
@@ -215,7 +212,7 @@ MediaError decode_avif(Bytes file, PixelWriter& writer) {
 
   const avifImage& image = reader.image();
   const PixelLayout layout{ColorModel::kRgb, reader.has_alpha()};
-  if (image.icc.size > 0 && image.icc.size <= kIccBytesMax) {
+  if (image.icc.size > 0 && image.icc.size <= limits.icc_bytes_max) {
     writer.begin(layout, {image.icc.data, image.icc.size});
   } else {
     writer.begin(layout, cicp_profile(image.colorPrimaries, image.transferCharacteristics));

@@ -8,8 +8,8 @@
 
 namespace tessera::media {
 
-ImageHeader read_avif_header(Bytes file);
-MediaError decode_avif(Bytes file, PixelWriter& writer);
+ImageHeader read_avif_header(Bytes file, const wire::ImageLimits& limits);
+MediaError decode_avif(Bytes file, const wire::ImageLimits& limits, PixelWriter& writer);
 
 /// irot, then imir.
 /// @param angle   quarter turns anticlockwise

@@ -20,11 +20,6 @@ namespace tessera::media {
 using Bytes = std::span<const std::uint8_t>;
 using wire::MediaError;
 
-/// Metadata is a correction, not content: beyond these sizes it counts as absent instead of
-/// refusing the image.
-inline constexpr std::size_t kIccBytesMax = std::size_t{4} << 20U;    // real profiles: ≤ 2 MiB
-inline constexpr std::size_t kExifBytesMax = std::size_t{64} * 1024;  // JPEG's own ceiling
-
 /// What a file's structure says before any pixel is decoded.
 struct ImageHeader {
   MediaError error = MediaError::kNone;  // with an error, size and scans hold what was found

@@ -1,5 +1,8 @@
 #include "media/codecs/decoder.h"
 
+#include <algorithm>
+#include <array>
+#include <functional>
 #include <new>
 
 #include "media/codecs/avif_codec.h"
@@ -14,8 +17,12 @@ namespace tessera::media {
 namespace {
 
 struct Codec {
-  ImageHeader (*read_header)(Bytes file);
-  MediaError (*decode)(Bytes file, PixelWriter& writer);
+  ImageHeader (*read_header)(Bytes file, const wire::ImageLimits& limits);
+  MediaError (*decode)(Bytes file, const wire::ImageLimits& limits, PixelWriter& writer);
+  // Absent where only the first frame is ever shown.
+  int (*count_frames)(Bytes file, const wire::ImageLimits& limits) = nullptr;
+  MediaError (*decode_frames)(Bytes file, const wire::ImageLimits& limits,
+                              FrameWriter& writer) = nullptr;
 };
 
 Codec codec_for(MediaFormat format) {
@@ -25,9 +32,9 @@ Codec codec_for(MediaFormat format) {
     case MediaFormat::kPng:
       return {read_png_header, decode_png};
     case MediaFormat::kWebp:
-      return {read_webp_header, decode_webp};
+      return {read_webp_header, decode_webp, count_webp_frames, decode_webp_frames};
     case MediaFormat::kGif:
-      return {read_gif_header, decode_gif};
+      return {read_gif_header, decode_gif, count_gif_frames, decode_gif_frames};
     case MediaFormat::kAvif:
       return {read_avif_header, decode_avif};
   }
@@ -37,9 +44,10 @@ Codec codec_for(MediaFormat format) {
 ImageHeader probe(Bytes file, const wire::ImageLimits& limits) {
   const auto format = decodable(sniff_format(std::as_bytes(file)));
   if (!format) return refused(MediaFormat{}, MediaError::kUnsupportedFormat);
-  ImageHeader header = codec_for(*format).read_header(file);
+  ImageHeader header = codec_for(*format).read_header(file, limits);
   if (header.error == MediaError::kNone) header.error = check_size(header.stored, limits);
-  if (header.error == MediaError::kNone) header.error = check_scans(header.stored, header.n_scans);
+  if (header.error == MediaError::kNone)
+    header.error = check_scans(header.stored, header.n_scans, limits);
   return header;
 }
 
@@ -55,22 +63,54 @@ ImageHeader probe_image(Bytes file, const wire::ImageLimits& limits) noexcept {
   }
 }
 
-MediaError decode_image(Bytes file, const wire::ImageLimits& limits, ImageSize target,
-                        std::span<std::uint8_t> out) noexcept {
+FrameCount count_frames(Bytes file, MediaFormat format, const wire::ImageLimits& limits) noexcept {
+  try {
+    const Codec codec = codec_for(format);
+    if (codec.count_frames == nullptr) return {};
+    // A first frame that is not whole is for its decoder to refuse.
+    const int n_frames = std::max(codec.count_frames(file, limits), 1);
+    if (n_frames > limits.frames_max) return {MediaError::kFramesTooMany, n_frames};
+    return {MediaError::kNone, n_frames};
+  } catch (const std::bad_alloc&) {
+    return {MediaError::kOutOfMemory, 0};
+  } catch (...) {
+    return {MediaError::kWorkerFailed, 0};
+  }
+}
+
+MediaError decode_frames(Bytes file, const wire::ImageLimits& limits, ImageSize target,
+                         std::span<const std::uint32_t> frames,
+                         std::span<std::uint8_t> out) noexcept {
   try {
     const ImageHeader header = probe(file, limits);
     if (header.error != MediaError::kNone) return header.error;
     const ImageSize whole = header.oriented();
     const bool fits = target.width >= 1 && target.width <= whole.width && target.height >= 1 &&
                       target.height <= whole.height;
-    if (!fits || out.size() != rgb_bytes(target)) return MediaError::kWorkerFailed;
-    PixelWriter writer(header.stored, header.orientation, target, out);
-    return codec_for(header.format).decode(file, writer);
+    const bool ascends =
+        !frames.empty() && std::ranges::adjacent_find(frames, std::greater_equal{}) == frames.end();
+    if (!fits || !ascends || out.size() != frames.size() * rgb_bytes(target)) {
+      return MediaError::kWorkerFailed;
+    }
+    const Codec codec = codec_for(header.format);
+    if (frames.back() == 0) {
+      PixelWriter writer(header.stored, header.orientation, target, out);
+      return codec.decode(file, limits, writer);
+    }
+    if (codec.decode_frames == nullptr) return MediaError::kWorkerFailed;
+    FrameWriter writer(header.stored, header.orientation, target, frames, out);
+    return codec.decode_frames(file, limits, writer);
   } catch (const std::bad_alloc&) {
     return MediaError::kOutOfMemory;
   } catch (...) {
     return MediaError::kWorkerFailed;
   }
+}
+
+MediaError decode_image(Bytes file, const wire::ImageLimits& limits, ImageSize target,
+                        std::span<std::uint8_t> out) noexcept {
+  constexpr std::array<std::uint32_t, 1> kFirst{0};
+  return decode_frames(file, limits, target, kFirst, out);
 }
 
 }  // namespace tessera::media

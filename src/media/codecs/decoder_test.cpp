@@ -100,6 +100,53 @@ TEST(Decoder, RefusesAnOutputThatDoesNotFit) {
   EXPECT_EQ(decode_image(file, limits, {10, 20}, fitting), MediaError::kWorkerFailed);
 }
 
+TEST(Decoder, RefusesFramesThatDoNotAscendOrThatAStillHasNot) {
+  const auto limits = image_limits(Limits{});
+  testing::GifOptions options;
+  options.palette_rgb = {0, 0, 0, 255, 255, 255};
+  options.n_frames = 3;
+  const auto gif = testing::encode_gif({{2, 2}, ByteVector(4)}, options);
+  const auto png = testing::encode_png(gradient({2, 2}));
+  const auto decode = [&](const ByteVector& file, std::vector<std::uint32_t> frames) {
+    ByteVector out(frames.size() * 12);
+    return decode_frames(file, limits, {2, 2}, frames, out);
+  };
+
+  EXPECT_EQ(decode(gif, {0, 2}), MediaError::kNone);
+  EXPECT_EQ(decode(gif, {1, 2}), MediaError::kNone);
+  EXPECT_EQ(decode(gif, {}), MediaError::kWorkerFailed);
+  EXPECT_EQ(decode(gif, {1, 1}), MediaError::kWorkerFailed);
+  EXPECT_EQ(decode(gif, {2, 0}), MediaError::kWorkerFailed);
+  EXPECT_EQ(decode(png, {0}), MediaError::kNone);
+  EXPECT_EQ(decode(png, {0, 1}), MediaError::kWorkerFailed);
+  EXPECT_EQ(count_frames(png, MediaFormat::kPng, limits).n_frames, 1);
+}
+
+TEST(Decoder, ReadsNoMetadataAboveItsLimit) {
+  testing::PngOptions options;
+  options.exif = testing::exif_with_orientation(6);
+  options.icc = testing::icc_with_red_and_green_swapped();
+  const testing::Raster raster{{2, 1}, {200, 50, 90, 0, 0, 0}};
+  auto limits = image_limits(Limits{});
+  limits.exif_bytes_max = static_cast<std::uint32_t>(options.exif.size()) - 1;
+  limits.icc_bytes_max = static_cast<std::uint32_t>(options.icc.size()) - 1;
+  testing::JpegOptions jpeg;
+  jpeg.exif = {'E', 'x', 'i', 'f', 0, 0};
+  jpeg.exif.insert(jpeg.exif.end(), options.exif.begin(), options.exif.end());
+  testing::WebpOptions webp;
+  webp.exif = options.exif;
+  webp.icc = options.icc;
+  for (const auto& file : {testing::encode_png(raster, options), testing::encode_webp(raster, webp),
+                           testing::encode_jpeg(raster, jpeg)}) {
+    EXPECT_EQ(probe_image(file, image_limits(Limits{})).oriented(), (ImageSize{1, 2}));
+    EXPECT_EQ(probe_image(file, limits).oriented(), (ImageSize{2, 1}));
+  }
+  ByteVector rgb(6);
+  ASSERT_EQ(decode_image(testing::encode_webp(raster, webp), limits, {2, 1}, rgb),
+            MediaError::kNone);
+  EXPECT_EQ(rgb, raster.bytes);
+}
+
 TEST(Decoder, RefusesTargetsThatAreLargerThanTheImageOrEmpty) {
   const auto file = testing::encode_png(gradient({20, 10}));
   const auto limits = image_limits(Limits{});

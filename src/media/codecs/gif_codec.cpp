@@ -47,9 +47,11 @@ class Reader {
     if (gif_ != nullptr) DGifCloseFile(gif_, &code);
   }
 
-  /// Reads up to the first frame's pixels.
+  /// Reads up to the next frame's pixels. kInvalid also at the end.
   MediaError find_frame() {
     if (gif_ == nullptr) return MediaError::kInvalid;
+    transparent_ = NO_TRANSPARENT_COLOR;
+    disposal_ = DISPOSAL_UNSPECIFIED;
     GifRecordType record{};
     while (DGifGetRecordType(gif_, &record) == GIF_OK) {
       if (record == IMAGE_DESC_RECORD_TYPE) {
@@ -61,10 +63,62 @@ class Reader {
     return MediaError::kInvalid;
   }
 
+  /// Passes over the pixels of the frame that was found, as they are packed. False = truncated.
+  bool skip_pixels() {
+    int code_size = 0;
+    GifByteType* block = nullptr;  // [0] = length
+    if (DGifGetCode(gif_, &code_size, &block) != GIF_OK) return false;
+    while (block != nullptr) {
+      if (DGifGetCodeNext(gif_, &block) != GIF_OK) return false;
+    }
+    return true;
+  }
+
+  /// Paints the frame that was found over the canvas.
+  /// @param rgba  [screen height][screen width][4]
+  MediaError paint_over(std::uint8_t* rgba) {
+    const ColorMapObject* colors = color_map();
+    if (colors == nullptr) return MediaError::kInvalid;
+    const GifImageDesc& frame = gif_->Image;
+    if (frame.Interlace && !read_interlaced()) return MediaError::kInvalid;
+    const auto width = static_cast<std::size_t>(frame.Width);
+    std::vector<GifPixelType> indices(width);
+    std::vector<std::uint8_t> row(width * 4);
+    for (int y = 0; y < frame.Height; ++y) {
+      const GifPixelType* line = indices.data();
+      if (frame.Interlace) {
+        line = interlaced_line(y);
+      } else if (DGifGetLine(gif_, indices.data(), frame.Width) != GIF_OK) {
+        return MediaError::kInvalid;
+      }
+      paint({line, width}, *colors, row.data());
+      std::uint8_t* out = rgba + canvas_offset(frame.Left, frame.Top + y);
+      for (std::size_t x = 0; x < width; ++x) {
+        if (row[4 * x + 3] != 0) std::copy_n(&row[4 * x], 4, out + 4 * x);
+      }
+    }
+    return MediaError::kNone;
+  }
+
+  /// Takes the frame that was painted off the canvas again, as far as the file says so.
+  /// @param before  the canvas without it; only read when has_to_restore()
+  void dispose(std::vector<std::uint8_t>& rgba, const std::vector<std::uint8_t>& before) const {
+    if (has_to_restore()) {
+      rgba = before;
+    } else if (disposal_ == DISPOSE_BACKGROUND) {
+      const GifImageDesc& frame = gif_->Image;
+      for (int y = 0; y < frame.Height; ++y) {
+        std::fill_n(rgba.begin() + canvas_offset(frame.Left, frame.Top + y),
+                    std::ptrdiff_t{frame.Width} * 4, std::uint8_t{0});
+      }
+    }
+  }
+
+  bool has_to_restore() const { return disposal_ == DISPOSE_PREVIOUS; }
+
   /// Writes the whole canvas, transparent where the frame leaves it.
   MediaError read_rows(PixelWriter& writer) {
-    const ColorMapObject* colors =
-        gif_->Image.ColorMap != nullptr ? gif_->Image.ColorMap : gif_->SColorMap;
+    const ColorMapObject* colors = color_map();
     if (colors == nullptr) return MediaError::kInvalid;
     const GifImageDesc& frame = gif_->Image;
     if (frame.Interlace && !read_interlaced()) return MediaError::kInvalid;
@@ -92,6 +146,14 @@ class Reader {
   ImageSize screen() const { return {gif_->SWidth, gif_->SHeight}; }
 
  private:
+  const ColorMapObject* color_map() const {
+    return gif_->Image.ColorMap != nullptr ? gif_->Image.ColorMap : gif_->SColorMap;
+  }
+
+  std::ptrdiff_t canvas_offset(int x, int y) const {
+    return (std::ptrdiff_t{y} * gif_->SWidth + x) * 4;
+  }
+
   bool fits_screen() const {
     const GifImageDesc& frame = gif_->Image;
     return frame.Width > 0 && frame.Height > 0 && frame.Left >= 0 && frame.Top >= 0 &&
@@ -115,7 +177,8 @@ class Reader {
     return interlaced_.data() + std::ptrdiff_t{y} * gif_->Image.Width;
   }
 
-  /// Keeps the transparent index of a graphics control block, skips everything else.
+  /// Keeps the transparent index and the disposal of a graphics control block, skips everything
+  /// else.
   bool read_extension() {
     int code = 0;
     GifByteType* block = nullptr;  // [0] = length
@@ -124,6 +187,7 @@ class Reader {
       GraphicsControlBlock control{};
       if (DGifExtensionToGCB(block[0], block + 1, &control) == GIF_OK) {
         transparent_ = control.TransparentColor;
+        disposal_ = control.DisposalMode;
       }
     }
     while (block != nullptr) {
@@ -152,12 +216,14 @@ class Reader {
   Source source_;
   GifFileType* gif_ = nullptr;
   std::vector<GifPixelType> interlaced_;  // [frame height][frame width]
+  // Of the next frame.
   int transparent_ = NO_TRANSPARENT_COLOR;
+  int disposal_ = DISPOSAL_UNSPECIFIED;
 };
 
 }  // namespace
 
-ImageHeader read_gif_header(Bytes file) {
+ImageHeader read_gif_header(Bytes file, const wire::ImageLimits& /*limits*/) {
   if (file.size() < kScreenBytes) return refused(MediaFormat::kGif, MediaError::kInvalid);
   ImageHeader header;
   header.format = MediaFormat::kGif;
@@ -165,13 +231,40 @@ ImageHeader read_gif_header(Bytes file) {
   return header;
 }
 
-MediaError decode_gif(Bytes file, PixelWriter& writer) {
+MediaError decode_gif(Bytes file, const wire::ImageLimits& /*limits*/, PixelWriter& writer) {
   Reader reader(file);
   const MediaError error = reader.find_frame();
   if (error != MediaError::kNone) return error;
   if (reader.screen() != writer.stored()) return MediaError::kInvalid;
   writer.begin({ColorModel::kRgb, true}, {});
   return reader.read_rows(writer);
+}
+
+int count_gif_frames(Bytes file, const wire::ImageLimits& limits) {
+  Reader reader(file);
+  int n_frames = 0;
+  while (n_frames <= limits.frames_max && reader.find_frame() == MediaError::kNone &&
+         reader.skip_pixels()) {
+    ++n_frames;
+  }
+  return n_frames;
+}
+
+MediaError decode_gif_frames(Bytes file, const wire::ImageLimits& /*limits*/, FrameWriter& writer) {
+  Reader reader(file);
+  std::vector<std::uint8_t> canvas(static_cast<std::size_t>(writer.stored().pixels()) * 4);
+  std::vector<std::uint8_t> before;
+  while (!writer.is_complete()) {  // each turn takes a frame of the file
+    MediaError error = reader.find_frame();
+    if (error != MediaError::kNone) return error;
+    if (reader.screen() != writer.stored()) return MediaError::kInvalid;
+    if (reader.has_to_restore()) before = canvas;
+    error = reader.paint_over(canvas.data());
+    if (error != MediaError::kNone) return error;
+    writer.next(canvas.data(), {});
+    reader.dispose(canvas, before);
+  }
+  return MediaError::kNone;
 }
 
 }  // namespace tessera::media

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "media/codecs/test_decode.h"
 #include "media/testing/encode_images.h"
@@ -109,6 +110,39 @@ TEST(GifCodec, AFileWithoutAnyPaletteIsCorrupt) {
   file.erase(file.begin() + 13, file.begin() + 13 + 12);  // and none in the file
 
   EXPECT_EQ(decode_for_test(file).error, MediaError::kInvalid);
+}
+
+TEST(GifCodec, CountsWholeFramesOnly) {
+  GifOptions options = with_palette();
+  options.n_frames = 4;
+  const auto limits = image_limits(Limits{});
+  const auto file = encode_gif(stripes({30, 30}), options);
+  const ByteVector cut(file.begin(), file.end() - 4);
+  ByteVector none(file.begin(), file.begin() + 20);
+
+  EXPECT_EQ(count_gif_frames(file, limits), 4);
+  EXPECT_EQ(count_gif_frames(cut, limits), 3);
+  EXPECT_EQ(count_gif_frames(none, limits), 0);
+}
+
+TEST(GifCodec, StopsCountingAboveTheLimit) {
+  GifOptions options = with_palette();
+  options.n_frames = 50;
+  auto limits = image_limits(Limits{});
+  limits.frames_max = 10;
+  const auto file = encode_gif(stripes({2, 2}), options);
+
+  EXPECT_EQ(count_gif_frames(file, limits), 11);
+  EXPECT_EQ(count_frames(file, MediaFormat::kGif, limits).error, MediaError::kFramesTooMany);
+}
+
+TEST(GifCodec, AnAskedFrameThatIsMissingIsAnError) {
+  const auto limits = image_limits(Limits{});
+  const auto file = encode_gif(stripes({2, 2}), with_palette());
+  ByteVector out(2 * 2 * 2 * 3);
+  constexpr std::array<std::uint32_t, 2> kFrames{0, 1};
+
+  EXPECT_EQ(decode_frames(file, limits, {2, 2}, kFrames, out), MediaError::kInvalid);
 }
 
 }  // namespace

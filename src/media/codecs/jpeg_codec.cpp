@@ -68,10 +68,17 @@ void on_message(j_common_ptr cinfo, int level) {
 
 void discard_message(j_common_ptr /*cinfo*/) {}
 
+/// libjpeg's own struct comes first, so that a pointer to one is a pointer to the other.
+struct Progress {
+  jpeg_progress_mgr base{};
+  std::int32_t scans_max = 0;
+};
+
 /// The second line behind the marker count: libjpeg's own idea of which scan it reads.
 void on_progress(j_common_ptr cinfo) {
   const auto* decompress = reinterpret_cast<j_decompress_ptr>(cinfo);
-  if (decompress->input_scan_number > kJpegScansMax) fail(cinfo, MediaError::kScansTooMany);
+  const auto* progress = reinterpret_cast<const Progress*>(cinfo->progress);
+  if (decompress->input_scan_number > progress->scans_max) fail(cinfo, MediaError::kScansTooMany);
 }
 
 struct FreeDeleter {
@@ -82,13 +89,14 @@ struct FreeDeleter {
 /// object with a destructor.
 class Decompressor {
  public:
-  explicit Decompressor(Bytes file) : file_(file) {
+  Decompressor(Bytes file, const wire::ImageLimits& limits) : file_(file), limits_(limits) {
     cinfo_.err = jpeg_std_error(&manager_.base);
     manager_.base.error_exit = on_error;
     manager_.base.emit_message = on_message;
     manager_.base.output_message = discard_message;
     manager_.error = MediaError::kNone;
-    progress_.progress_monitor = on_progress;
+    progress_.base.progress_monitor = on_progress;
+    progress_.scans_max = limits.scans_max;
   }
   Decompressor(const Decompressor&) = delete;
   Decompressor& operator=(const Decompressor&) = delete;
@@ -97,7 +105,7 @@ class Decompressor {
   MediaError read_header() {
     if (setjmp(manager_.target) != 0) return manager_.error;  // NOLINT(modernize-avoid-setjmp)
     jpeg_create_decompress(&cinfo_);
-    cinfo_.progress = &progress_;
+    cinfo_.progress = &progress_.base;
     jpeg_mem_src(&cinfo_, file_.data(), file_.size());
     jpeg_save_markers(&cinfo_, JPEG_APP0 + 2, 0xFFFF);
     jpeg_read_header(&cinfo_, TRUE);
@@ -117,7 +125,7 @@ class Decompressor {
     unsigned int n_profile_bytes = 0;
     if (jpeg_read_icc_profile(&cinfo_, &profile, &n_profile_bytes) != FALSE) {
       icc_memory_.reset(profile);
-      if (n_profile_bytes <= kIccBytesMax) icc_ = {profile, n_profile_bytes};
+      if (n_profile_bytes <= limits_.icc_bytes_max) icc_ = {profile, n_profile_bytes};
     }
     return MediaError::kNone;
   }
@@ -178,9 +186,10 @@ class Decompressor {
   }
 
   Bytes file_;
+  const wire::ImageLimits& limits_;
   jpeg_decompress_struct cinfo_{};
   ErrorManager manager_{};
-  jpeg_progress_mgr progress_{};
+  Progress progress_;
   std::unique_ptr<JOCTET, FreeDeleter> icc_memory_;
   Bytes icc_;
 };
@@ -201,19 +210,21 @@ DecodeScale scale_for(ImageSize stored, ImageSize target) {
 
 }  // namespace
 
-ImageHeader read_jpeg_header(Bytes file) {
+ImageHeader read_jpeg_header(Bytes file, const wire::ImageLimits& limits) {
   const JpegStructure structure = read_jpeg_structure(file);
   ImageHeader header;
   header.format = MediaFormat::kJpeg;
   header.error = structure.error;
   header.stored = structure.size;
   header.n_scans = structure.n_scans;
-  header.orientation = parse_exif_orientation(structure.exif);
+  if (structure.exif.size() <= limits.exif_bytes_max) {
+    header.orientation = parse_exif_orientation(structure.exif);
+  }
   return header;
 }
 
-MediaError decode_jpeg(Bytes file, PixelWriter& writer) {
-  Decompressor decompressor(file);
+MediaError decode_jpeg(Bytes file, const wire::ImageLimits& limits, PixelWriter& writer) {
+  Decompressor decompressor(file, limits);
   MediaError error = decompressor.read_header();
   if (error != MediaError::kNone) return error;
   if (decompressor.size() != writer.stored()) return MediaError::kInvalid;

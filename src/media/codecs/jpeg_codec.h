@@ -7,8 +7,8 @@
 namespace tessera::media {
 
 /// @cost one pass over the file's bytes: scans are counted
-ImageHeader read_jpeg_header(Bytes file);
+ImageHeader read_jpeg_header(Bytes file, const wire::ImageLimits& limits);
 
-MediaError decode_jpeg(Bytes file, PixelWriter& writer);
+MediaError decode_jpeg(Bytes file, const wire::ImageLimits& limits, PixelWriter& writer);
 
 }  // namespace tessera::media

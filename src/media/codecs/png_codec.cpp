@@ -26,13 +26,13 @@ bool has_type(Bytes file, std::size_t chunk, const char (&type)[5]) {
 }
 
 /// The first eXIf chunk before IEND; it may come after the pixels.
-Bytes find_exif(Bytes file) {
+Bytes find_exif(Bytes file, std::size_t n_bytes_max) {
   std::size_t at = kSignatureBytes;
   while (at <= file.size() && file.size() - at >= kFrameBytes) {
     const std::size_t length = read_u32(file, at);
     if (length > file.size() - at - kFrameBytes || has_type(file, at, "IEND")) break;
     if (has_type(file, at, "eXIf")) {
-      return length <= kExifBytesMax ? file.subspan(at + 8, length) : Bytes{};
+      return length <= n_bytes_max ? file.subspan(at + 8, length) : Bytes{};
     }
     at += length + kFrameBytes;
   }
@@ -61,7 +61,7 @@ void on_warning(png_structp /*png*/, png_const_charp /*message*/) {}
 /// a destructor.
 class Reader {
  public:
-  explicit Reader(Bytes file) : source_{file, 0} {
+  Reader(Bytes file, std::size_t icc_bytes_max) : source_{file, 0}, icc_bytes_max_(icc_bytes_max) {
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, nullptr, on_error, on_warning);
     if (png_ != nullptr) info_ = png_create_info_struct(png_);
   }
@@ -122,8 +122,8 @@ class Reader {
   void set_limits() {
     // The size was checked already; libpng's own default of one million would do as well.
     png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
-    png_set_chunk_malloc_max(png_, kIccBytesMax);  // inflated metadata
-    png_set_chunk_cache_max(png_, 16);             // unknown chunks kept; none are
+    png_set_chunk_malloc_max(png_, icc_bytes_max_);  // inflated metadata
+    png_set_chunk_cache_max(png_, 16);               // unknown chunks kept; none are
     // Text and other metadata is skipped unread; iCCP, sRGB, tRNS and PLTE are what we use.
     constexpr std::array<png_byte, 60> kSkipped{
         'b', 'K', 'G', 'D', 0, 'h', 'I', 'S', 'T', 0, 'i', 'T', 'X', 't', 0, 'o', 'F', 'F', 's', 0,
@@ -142,12 +142,13 @@ class Reader {
     // A file that says sRGB needs no profile.
     if (png_get_valid(png_, info_, PNG_INFO_sRGB) != 0) return;
     if (png_get_iCCP(png_, info_, &name, &method, &profile, &n_bytes) != 0 &&
-        n_bytes <= kIccBytesMax) {
+        n_bytes <= icc_bytes_max_) {
       icc_ = {profile, n_bytes};  // owned by info_
     }
   }
 
   Source source_;
+  std::size_t icc_bytes_max_;
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
   int n_passes_ = 1;
@@ -156,7 +157,7 @@ class Reader {
 
 }  // namespace
 
-ImageHeader read_png_header(Bytes file) {
+ImageHeader read_png_header(Bytes file, const wire::ImageLimits& limits) {
   if (file.size() < kSignatureBytes + kFrameBytes + kIhdrBytes ||
       read_u32(file, kSignatureBytes) != kIhdrBytes || !has_type(file, kSignatureBytes, "IHDR")) {
     return refused(MediaFormat::kPng, MediaError::kInvalid);
@@ -169,12 +170,12 @@ ImageHeader read_png_header(Bytes file) {
   ImageHeader header;
   header.format = MediaFormat::kPng;
   header.stored = {static_cast<int>(width), static_cast<int>(height)};
-  header.orientation = parse_exif_orientation(find_exif(file));
+  header.orientation = parse_exif_orientation(find_exif(file, limits.exif_bytes_max));
   return header;
 }
 
-MediaError decode_png(Bytes file, PixelWriter& writer) {
-  Reader reader(file);
+MediaError decode_png(Bytes file, const wire::ImageLimits& limits, PixelWriter& writer) {
+  Reader reader(file, limits.icc_bytes_max);
   const MediaError error = reader.read_info();
   if (error != MediaError::kNone) return error;
   if (reader.size() != writer.stored()) return MediaError::kInvalid;

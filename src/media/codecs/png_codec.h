@@ -8,8 +8,8 @@
 namespace tessera::media {
 
 /// Reads IHDR and looks for eXIf; checks no CRC (decode_png does).
-ImageHeader read_png_header(Bytes file);
+ImageHeader read_png_header(Bytes file, const wire::ImageLimits& limits);
 
-MediaError decode_png(Bytes file, PixelWriter& writer);
+MediaError decode_png(Bytes file, const wire::ImageLimits& limits, PixelWriter& writer);
 
 }  // namespace tessera::media

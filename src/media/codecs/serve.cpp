@@ -23,6 +23,7 @@ constexpr int kExitLockDown = 3;
 struct InputFile {
   UniqueFd fd;
   std::size_t size_bytes = 0;
+  std::uint32_t n_frames_wanted = 1;
 };
 
 bool is_sound(const wire::OpenRequest& request, std::size_t n_fds) {
@@ -46,16 +47,22 @@ wire::ProbeReply probe_item(const InputFile& input, std::uint32_t index,
   reply.width = size.width;
   reply.height = size.height;
   reply.n_scans = header.n_scans;
+  reply.n_frames = 1;
+  if (header.error == MediaError::kNone && input.n_frames_wanted > 1) {
+    const FrameCount count = count_frames(file->bytes(), header.format, limits);
+    reply.error = count.error;
+    reply.n_frames = count.n_frames;
+  }
   return reply;
 }
 
 MediaError decode_into(const InputFile& input, int output_fd, ImageSize target,
-                       const wire::ImageLimits& limits) {
+                       std::span<const std::uint32_t> frames, const wire::ImageLimits& limits) {
   if (check_size(target, limits) != MediaError::kNone) return MediaError::kWorkerFailed;
   const auto file = MappedRegion::map_readonly(input.fd.get(), input.size_bytes);
-  auto output = MappedRegion::map_writable(output_fd, rgb_bytes(target));
+  auto output = MappedRegion::map_writable(output_fd, frames.size() * rgb_bytes(target));
   if (!file || !output) return MediaError::kWorkerFailed;
-  return decode_image(file->bytes(), limits, target, output->writable_bytes());
+  return decode_frames(file->bytes(), limits, target, frames, output->writable_bytes());
 }
 
 wire::DecodeReply decode_item(const std::vector<InputFile>& inputs, const wire::DecodePlan& plan,
@@ -67,12 +74,16 @@ wire::DecodeReply decode_item(const std::vector<InputFile>& inputs, const wire::
   reply.n_channels = kChannels;
   const bool sound = plan.header.kind == wire::Kind::kPlan &&
                      plan.header.version == wire::kVersion && plan.header.index < inputs.size() &&
-                     fds.size() == 1;
+                     plan.n_frames >= 1 && plan.n_frames <= wire::kFramesMax && fds.size() == 1;
   const ImageSize target{plan.target_width, plan.target_height};
-  reply.error = sound ? decode_into(inputs[plan.header.index], fds.front().get(), target, limits)
-                      : MediaError::kWorkerFailed;
+  reply.error = MediaError::kWorkerFailed;
+  if (sound) {
+    reply.error = decode_into(inputs[plan.header.index], fds.front().get(), target,
+                              std::span(plan.frames).first(plan.n_frames), limits);
+  }
   if (reply.error == MediaError::kNone) {
     reply.row_bytes = static_cast<std::uint64_t>(target.width) * kChannels;
+    reply.n_frames = plan.n_frames;
   }
   return reply;
 }
@@ -89,7 +100,7 @@ int serve(Channel& channel, const LockDown& lock_down) {
 
   std::vector<InputFile> inputs;
   for (std::size_t i = 0; i < opened.fds.size(); ++i) {
-    inputs.push_back({std::move(opened.fds[i]), request.size_bytes[i]});
+    inputs.push_back({std::move(opened.fds[i]), request.size_bytes[i], request.n_frames_wanted[i]});
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto reply = probe_item(inputs[i], static_cast<std::uint32_t>(i), request.limits);

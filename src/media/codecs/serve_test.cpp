@@ -44,6 +44,7 @@ class Serve : public ::testing::Test {
     request.limits = image_limits(Limits{});
     request.n_items = 1;
     request.size_bytes[0] = media.size_bytes;
+    request.n_frames_wanted[0] = 1;
     return request;
   }
 
@@ -64,13 +65,44 @@ TEST_F(Serve, ProbesThenDecodesIntoTheGivenOutput) {
   wire::DecodePlan plan;
   plan.target_width = 6;
   plan.target_height = 4;
+  plan.n_frames = 1;
   ASSERT_EQ(client().send(plan, std::array{output.get()}), IoStatus::kOk);
   const auto decoded = client().receive<wire::DecodeReply>(0);
 
-  ASSERT_TRUE(validate_probe(probed.message, 0, image_limits(Limits{})));
-  ASSERT_TRUE(validate_decoded(decoded.message, 0, {6, 4}, image_limits(Limits{})));
+  ASSERT_TRUE(validate_probe(probed.message, 0, 1, image_limits(Limits{})));
+  ASSERT_TRUE(validate_decoded(decoded.message, plan, image_limits(Limits{})));
   const auto pixels = sandbox::MappedRegion::map_readonly(output.get(), picture.bytes.size());
   EXPECT_TRUE(std::ranges::equal(pixels->bytes(), picture.bytes));
+  EXPECT_EQ(finish(), 0);
+}
+
+TEST_F(Serve, CountsFramesAndDecodesThoseThatAreAskedFor) {
+  testing::GifOptions options;
+  options.palette_rgb = {0, 0, 0, 255, 255, 255};
+  options.n_frames = 5;  // the first white, then black
+  const testing::Raster white{{6, 4}, testing::ByteVector(24, 1)};
+  const auto media = to_media(encode_gif(white, options));
+  constexpr std::size_t kFrameBytes = std::size_t{6} * 4 * 3;
+  const auto output = std::move(sandbox::create_memfd("out", 2 * kFrameBytes)).value();
+  auto request = request_of(media);
+  request.n_frames_wanted[0] = 2;
+  start();
+
+  ASSERT_EQ(client().send(request, std::array{media.fd.get()}), IoStatus::kOk);
+  const auto probed = client().receive<wire::ProbeReply>(0);
+  wire::DecodePlan plan;
+  plan.target_width = 6;
+  plan.target_height = 4;
+  plan.n_frames = 2;
+  plan.frames[1] = 4;
+  ASSERT_EQ(client().send(plan, std::array{output.get()}), IoStatus::kOk);
+  const auto decoded = client().receive<wire::DecodeReply>(0);
+
+  EXPECT_EQ(probed.message.n_frames, 5);
+  ASSERT_TRUE(validate_decoded(decoded.message, plan, image_limits(Limits{})));
+  const auto pixels = sandbox::MappedRegion::map_readonly(output.get(), 2 * kFrameBytes);
+  EXPECT_EQ(pixels->bytes()[kFrameBytes - 1], 255);
+  EXPECT_EQ(pixels->bytes()[kFrameBytes], 0);
   EXPECT_EQ(finish(), 0);
 }
 
@@ -115,11 +147,13 @@ TEST_F(Serve, RefusesPlansThatDoNotFit) {
   start();
   ASSERT_EQ(client().send(request_of(media), std::array{media.fd.get()}), IoStatus::kOk);
   ASSERT_EQ(client().receive<wire::ProbeReply>(0).status, IoStatus::kOk);
-  const auto error_for = [&](std::uint32_t index, int width, int height, bool with_output) {
+  const auto error_for = [&](std::uint32_t index, int width, int height, bool with_output,
+                             std::uint32_t n_frames = 1) {
     wire::DecodePlan plan;
     plan.header.index = index;
     plan.target_width = width;
     plan.target_height = height;
+    plan.n_frames = n_frames;
     const std::array fds{small.get()};
     EXPECT_EQ(client().send(plan, std::span(fds).first(with_output ? 1 : 0)), IoStatus::kOk);
     return client().receive<wire::DecodeReply>(0).message.error;
@@ -130,6 +164,9 @@ TEST_F(Serve, RefusesPlansThatDoNotFit) {
   EXPECT_EQ(error_for(1, 6, 4, true), wire::MediaError::kWorkerFailed) << "no such item";
   EXPECT_EQ(error_for(0, 7, 2, true), wire::MediaError::kWorkerFailed) << "wider than the image";
   EXPECT_EQ(error_for(0, -1, 4, true), wire::MediaError::kWorkerFailed) << "no size";
+  EXPECT_EQ(error_for(0, 1, 1, true, 0), wire::MediaError::kWorkerFailed) << "no frame";
+  EXPECT_EQ(error_for(0, 1, 1, true, 2), wire::MediaError::kWorkerFailed) << "frames of a still";
+  EXPECT_EQ(error_for(0, 1, 1, true, wire::kFramesMax + 1), wire::MediaError::kWorkerFailed);
   EXPECT_EQ(finish(), 0);
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <vector>
 
 namespace tessera::media {
@@ -41,6 +42,11 @@ class Container {
 
   const WebPIterator& frame() const { return frame_; }
 
+  int n_frames() const {
+    constexpr std::uint32_t kMax = std::numeric_limits<int>::max();
+    return static_cast<int>(std::min(WebPDemuxGetI(demuxer_, WEBP_FF_FRAME_COUNT), kMax));
+  }
+
   /// @param type  a chunk's four letters
   Bytes metadata(const char (&type)[5], std::size_t n_bytes_max) const {
     WebPChunkIterator chunk{};
@@ -66,19 +72,23 @@ MediaError decode_frame(const WebPIterator& frame, bool has_alpha, std::vector<s
   return done ? MediaError::kNone : MediaError::kInvalid;
 }
 
+struct AnimDeleter {
+  void operator()(WebPAnimDecoder* decoder) const { WebPAnimDecoderDelete(decoder); }
+};
+
 }  // namespace
 
-ImageHeader read_webp_header(Bytes file) {
+ImageHeader read_webp_header(Bytes file, const wire::ImageLimits& limits) {
   const Container container(file);
   if (!container.is_sound()) return refused(MediaFormat::kWebp, MediaError::kInvalid);
   ImageHeader header;
   header.format = MediaFormat::kWebp;
   header.stored = container.canvas();
-  header.orientation = parse_exif_orientation(container.metadata("EXIF", kExifBytesMax));
+  header.orientation = parse_exif_orientation(container.metadata("EXIF", limits.exif_bytes_max));
   return header;
 }
 
-MediaError decode_webp(Bytes file, PixelWriter& writer) {
+MediaError decode_webp(Bytes file, const wire::ImageLimits& limits, PixelWriter& writer) {
   const Container container(file);
   if (!container.is_sound() || container.canvas() != writer.stored()) return MediaError::kInvalid;
   const WebPIterator& frame = container.frame();
@@ -95,7 +105,7 @@ MediaError decode_webp(Bytes file, PixelWriter& writer) {
   const MediaError error = decode_frame(frame, has_alpha, pixels);
   if (error != MediaError::kNone) return error;
 
-  writer.begin({ColorModel::kRgb, has_alpha}, container.metadata("ICCP", kIccBytesMax));
+  writer.begin({ColorModel::kRgb, has_alpha}, container.metadata("ICCP", limits.icc_bytes_max));
   const std::size_t n_row_bytes = static_cast<std::size_t>(frame.width) * (has_alpha ? 4 : 3);
   // What a frame leaves uncovered is transparent.
   const std::vector<std::uint8_t> empty_row(
@@ -115,6 +125,31 @@ MediaError decode_webp(Bytes file, PixelWriter& writer) {
     }
     std::copy_n(source, n_row_bytes, row.data() + indent);
     writer.write_row(row.data());
+  }
+  return MediaError::kNone;
+}
+
+int count_webp_frames(Bytes file, const wire::ImageLimits& /*limits*/) {
+  const Container container(file);
+  return container.is_sound() ? container.n_frames() : 0;
+}
+
+MediaError decode_webp_frames(Bytes file, const wire::ImageLimits& limits, FrameWriter& writer) {
+  const Container container(file);
+  if (!container.is_sound() || container.canvas() != writer.stored()) return MediaError::kInvalid;
+  const Bytes icc = container.metadata("ICCP", limits.icc_bytes_max);
+  WebPAnimDecoderOptions options;
+  if (WebPAnimDecoderOptionsInit(&options) == 0) return MediaError::kWorkerFailed;
+  options.color_mode = MODE_RGBA;
+  options.use_threads = 0;
+  const WebPData data{file.data(), file.size()};
+  const std::unique_ptr<WebPAnimDecoder, AnimDeleter> decoder(WebPAnimDecoderNew(&data, &options));
+  if (!decoder) return MediaError::kInvalid;
+  while (!writer.is_complete()) {  // each turn takes a frame of the file
+    std::uint8_t* canvas = nullptr;
+    int end_ms = 0;
+    if (WebPAnimDecoderGetNext(decoder.get(), &canvas, &end_ms) == 0) return MediaError::kInvalid;
+    writer.next(canvas, icc);
   }
   return MediaError::kNone;
 }

@@ -80,6 +80,17 @@ TEST(WebpCodec, ShowsTheFirstFrameOfAnAnimationOnItsCanvas) {
   EXPECT_EQ(decoded.rgb, expected);
 }
 
+TEST(WebpCodec, CountsFrames) {
+  const Raster frame{{2, 2}, ByteVector(16, 255)};
+  auto limits = image_limits(Limits{});
+  const auto file = testing::encode_webp_animation(frame, {4, 4}, 0, 0, 9);
+
+  EXPECT_EQ(count_frames(file, MediaFormat::kWebp, limits).n_frames, 9);
+  EXPECT_EQ(count_frames(encode_webp(gradient({4, 4})), MediaFormat::kWebp, limits).n_frames, 1);
+  limits.frames_max = 8;
+  EXPECT_EQ(count_frames(file, MediaFormat::kWebp, limits).error, MediaError::kFramesTooMany);
+}
+
 TEST(WebpCodec, EveryTruncationIsAnError) {
   const auto file = encode_webp(gradient({60, 60}));
   for (std::size_t n = 12; n < file.size(); ++n) {

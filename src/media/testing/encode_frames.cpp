@@ -68,21 +68,21 @@ int append_gif(GifFileType* gif, const GifByteType* data, int n) {
   return n;
 }
 
-void put_gif_frame(GifFileType* gif, const Raster& raster, const GifOptions& options,
-                   ColorMapObject* colors) {
-  if (options.transparent >= 0) {
-    GraphicsControlBlock control{DISPOSAL_UNSPECIFIED, false, 0, options.transparent};
+/// @param local  null = the file's own palette
+void put_gif_frame(GifFileType* gif, const MovingFrame& frame, ColorMapObject* local) {
+  const Raster& raster = frame.raster;
+  if (frame.transparent >= 0 || frame.disposal != DISPOSAL_UNSPECIFIED) {
+    GraphicsControlBlock control{frame.disposal, false, 0, frame.transparent};
     std::uint8_t block[4];
     EGifGCBToExtension(&control, block);
     EGifPutExtension(gif, GRAPHICS_EXT_FUNC_CODE, 4, block);
   }
   const int w = raster.size.width;
-  EGifPutImageDesc(gif, options.left, options.top, w, raster.size.height, options.interlaced,
-                   options.local_palette ? colors : nullptr);
+  EGifPutImageDesc(gif, frame.left, frame.top, w, raster.size.height, frame.interlaced, local);
   const auto put_row = [&](int y) {
     EGifPutLine(gif, const_cast<GifPixelType*>(raster.bytes.data() + std::ptrdiff_t{y} * w), w);
   };
-  if (!options.interlaced) {
+  if (!frame.interlaced) {
     for (int y = 0; y < raster.size.height; ++y) put_row(y);
     return;
   }
@@ -112,49 +112,73 @@ ByteVector encode_webp(const Raster& raster, const WebpOptions& options) {
   return riff(chunks);
 }
 
-ByteVector encode_webp_animation(const Raster& raster, ImageSize canvas, int left, int top,
-                                 int n_frames) {
+ByteVector encode_webp_frames(ImageSize canvas, std::span<const MovingFrame> frames) {
   constexpr std::uint8_t kAnimationWithAlpha = 0x12;
-  ByteVector frame;
-  put_little(frame, static_cast<std::size_t>(left / 2), 3);
-  put_little(frame, static_cast<std::size_t>(top / 2), 3);
-  put_little(frame, static_cast<std::size_t>(raster.size.width - 1), 3);
-  put_little(frame, static_cast<std::size_t>(raster.size.height - 1), 3);
-  put_little(frame, 100, 3);  // milliseconds
-  frame.push_back(0);
-  const ByteVector image =
-      bitstream(raster, {.lossless = true, .has_alpha = true, .exif = {}, .icc = {}});
-  frame.insert(frame.end(), image.begin(), image.end());
-
   ByteVector chunks;
   put_riff_chunk(chunks, "VP8X", canvas_chunk(kAnimationWithAlpha, canvas));
   put_riff_chunk(chunks, "ANIM", ByteVector(6));
-  for (int i = 0; i < n_frames; ++i) put_riff_chunk(chunks, "ANMF", frame);
+  for (const MovingFrame& frame : frames) {
+    ByteVector data;
+    put_little(data, static_cast<std::size_t>(frame.left / 2), 3);
+    put_little(data, static_cast<std::size_t>(frame.top / 2), 3);
+    put_little(data, static_cast<std::size_t>(frame.raster.size.width - 1), 3);
+    put_little(data, static_cast<std::size_t>(frame.raster.size.height - 1), 3);
+    put_little(data, 100, 3);  // milliseconds
+    data.push_back(static_cast<std::uint8_t>((frame.covers ? 2 : 0) |
+                                             (frame.disposal == DISPOSE_BACKGROUND ? 1 : 0)));
+    const ByteVector image =
+        bitstream(frame.raster, {.lossless = true, .has_alpha = true, .exif = {}, .icc = {}});
+    data.insert(data.end(), image.begin(), image.end());
+    put_riff_chunk(chunks, "ANMF", data);
+  }
   return riff(chunks);
 }
 
-ByteVector encode_gif(const Raster& raster, const GifOptions& options) {
+ByteVector encode_webp_animation(const Raster& raster, ImageSize canvas, int left, int top,
+                                 int n_frames) {
+  MovingFrame frame;
+  frame.raster = raster;
+  frame.left = left;
+  frame.top = top;
+  return encode_webp_frames(canvas,
+                            std::vector<MovingFrame>(static_cast<std::size_t>(n_frames), frame));
+}
+
+ByteVector encode_gif_frames(ImageSize canvas, const ByteVector& palette_rgb,
+                             std::span<const MovingFrame> frames, bool local_palettes) {
   ByteVector out;
   int code = 0;
   GifFileType* gif = EGifOpen(&out, append_gif, &code);
   TSR_CHECK(gif != nullptr);
-  const ImageSize canvas = options.canvas == ImageSize{} ? raster.size : options.canvas;
-  const int n_colors = static_cast<int>(options.palette_rgb.size() / 3);
+  const int n_colors = static_cast<int>(palette_rgb.size() / 3);
   ColorMapObject* colors = GifMakeMapObject(n_colors, nullptr);
   for (int i = 0; i < n_colors; ++i) {
     const auto at = static_cast<std::size_t>(i) * 3;
-    colors->Colors[i] = {options.palette_rgb[at], options.palette_rgb[at + 1],
-                         options.palette_rgb[at + 2]};
+    colors->Colors[i] = {palette_rgb[at], palette_rgb[at + 1], palette_rgb[at + 2]};
   }
   EGifSetGifVersion(gif, true);
-  EGifPutScreenDesc(gif, canvas.width, canvas.height, 8, 0,
-                    options.local_palette ? nullptr : colors);
-  put_gif_frame(gif, raster, options, colors);
-  const Raster filled{raster.size, ByteVector(raster.bytes.size())};
-  for (int i = 1; i < options.n_frames; ++i) put_gif_frame(gif, filled, options, colors);
+  EGifPutScreenDesc(gif, canvas.width, canvas.height, 8, 0, local_palettes ? nullptr : colors);
+  for (const MovingFrame& frame : frames) {
+    put_gif_frame(gif, frame, local_palettes ? colors : nullptr);
+  }
   EGifCloseFile(gif, &code);
   GifFreeMapObject(colors);
   return out;
+}
+
+ByteVector encode_gif(const Raster& raster, const GifOptions& options) {
+  MovingFrame frame;
+  frame.raster = raster;
+  frame.left = options.left;
+  frame.top = options.top;
+  frame.transparent = options.transparent;
+  frame.interlaced = options.interlaced;
+  std::vector<MovingFrame> frames(static_cast<std::size_t>(options.n_frames), frame);
+  for (std::size_t i = 1; i < frames.size(); ++i) {
+    std::ranges::fill(frames[i].raster.bytes, std::uint8_t{0});
+  }
+  const ImageSize canvas = options.canvas == ImageSize{} ? raster.size : options.canvas;
+  return encode_gif_frames(canvas, options.palette_rgb, frames, options.local_palette);
 }
 
 }  // namespace tessera::media::testing

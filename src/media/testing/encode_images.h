@@ -51,6 +51,22 @@ struct WebpOptions {
 };
 ByteVector encode_webp(const Raster& raster, const WebpOptions& options = {});
 
+/// One frame of a picture that moves.
+struct MovingFrame {
+  Raster raster;  // GIF: palette indices; WebP: RGBA
+  int left = 0;   // WebP: even
+  int top = 0;
+  int disposal = 0;         // GIF's: 2 = to the background, 3 = to what was there before; WebP: 2
+  int transparent = -1;     // GIF: palette index
+  bool interlaced = false;  // GIF
+  bool covers = false;      // WebP: replaces what lies under it instead of blending
+};
+ByteVector encode_webp_frames(ImageSize canvas, std::span<const MovingFrame> frames);
+
+/// @param palette_rgb  [2^k][3]
+ByteVector encode_gif_frames(ImageSize canvas, const ByteVector& palette_rgb,
+                             std::span<const MovingFrame> frames, bool local_palettes = false);
+
 /// An animation whose first frame is `raster` (RGBA) at an even offset of the canvas.
 ByteVector encode_webp_animation(const Raster& raster, ImageSize canvas, int left, int top,
                                  int n_frames = 2);

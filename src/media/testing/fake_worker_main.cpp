@@ -44,6 +44,7 @@ wire::ProbeReply honest_probe(std::uint32_t index) {
   reply.width = kWidth;
   reply.height = kHeight;
   reply.n_scans = 1;
+  reply.n_frames = 1;
   return reply;
 }
 
@@ -57,6 +58,8 @@ wire::ProbeReply corrupt(wire::ProbeReply reply, std::string_view mode) {
   if (mode == "probe_negative_size") reply.width = INT_MIN;
   if (mode == "probe_huge_size") reply.width = reply.height = INT_MAX;
   if (mode == "probe_no_scans") reply.n_scans = 0;
+  if (mode == "probe_no_frames") reply.n_frames = 0;
+  if (mode == "probe_unwanted_frames") reply.n_frames = 2;
   return reply;
 }
 
@@ -67,6 +70,7 @@ wire::DecodeReply honest_decode(const wire::DecodePlan& plan) {
   reply.height = plan.target_height;
   reply.n_channels = 3;
   reply.row_bytes = static_cast<std::uint64_t>(plan.target_width) * 3;
+  reply.n_frames = plan.n_frames;
   return reply;
 }
 
@@ -75,6 +79,7 @@ wire::DecodeReply corrupt(wire::DecodeReply reply, std::string_view mode) {
   if (mode == "decode_wrong_size") reply.width += 1;
   if (mode == "decode_wrong_stride") reply.row_bytes = ~std::uint64_t{0};
   if (mode == "decode_wrong_channels") reply.n_channels = 4;
+  if (mode == "decode_wrong_frames") ++reply.n_frames;
   if (mode == "decode_unknown_error") reply.error = wire::MediaError{999};
   return reply;
 }

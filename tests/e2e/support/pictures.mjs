@@ -96,6 +96,11 @@ export function greyJpeg(width, height) {
 
 /** One pixel each. */
 export const TINY_GIF = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
+/** @return  a GIF that shows the one of TINY_GIF n times */
+export function movingGif(n) {
+  const frame = TINY_GIF.subarray(19, -1); // after the palette, before the trailer
+  return Buffer.concat([TINY_GIF.subarray(0, 19), ...Array(n).fill(frame), TINY_GIF.subarray(-1)]);
+}
 export const TINY_WEBP = Buffer.from(
   'UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA',
   'base64',
