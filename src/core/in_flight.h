@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "core/digest.h"
 #include "core/embedding.h"
 #include "core/ids.h"
 #include "core/limits.h"
@@ -60,8 +61,10 @@ class InFlight {
 
   // Filled by the stages, in this order.
   Prompt prompt;
-  std::vector<std::unique_ptr<PreparedTile>> tiles;          // one per VisualSegment, in order
-  std::vector<std::shared_ptr<const Embedding>> embeddings;  // one per VisualSegment, in order
+  // One of each per VisualSegment, in order. A tile is there while its embedding is not.
+  std::vector<Digest> feature_keys;
+  std::vector<std::unique_ptr<PreparedTile>> tiles;
+  std::vector<std::shared_ptr<const Embedding>> embeddings;
 
  private:
   std::shared_ptr<EventSink> sink_;

@@ -1,6 +1,7 @@
 // One API call as plain values: what stage 1 makes and every later stage reads.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -62,6 +63,13 @@ struct ResponseFormat {
   std::string json_schema;  // JSON text; only for kJsonSchema
 };
 
+/// Who may use the features of a request's images, and how long.
+struct CachePolicy {
+  enum class Scope { kTenant, kRequest };
+  Scope scope = Scope::kTenant;
+  std::optional<std::chrono::seconds> time_to_live;  // from when they were made; unset = no end
+};
+
 /// One member of `tessera.limits`: a limit that the request wants lower than the operator's.
 struct LimitWish {
   std::string name;
@@ -81,6 +89,7 @@ struct Request {
   bool logprobs = false;
   int n_top_logprobs = 0;
   std::vector<LimitWish> limit_wishes;  // ≤ kLimitWishesMax
+  CachePolicy cache;
 };
 
 }  // namespace tessera

@@ -2,83 +2,160 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "core/check.h"
 #include "core/either_stop.h"
 
 namespace tessera::encode {
-namespace {
 
-/// Patches of the tile that a visual segment stands for.
-int patches_of(const Prompt& prompt, const VisualSegment& segment) {
-  const ImagePlan& image = prompt.images[segment.image_index];
-  return image.n_tiles > 0 ? image.n_patches / image.n_tiles : 0;
-}
-
-}  // namespace
-
-EncodeStage::EncodeStage(std::unique_ptr<runtime::Encoder> encoder, std::size_t capacity,
-                         const Clock& clock, EncodeObserver* observer, Next next)
+EncodeStage::EncodeStage(std::unique_ptr<runtime::Encoder> encoder, cache::FeatureCache& cache,
+                         std::size_t capacity, const Clock& clock, EncodeObserver* observer,
+                         Next next)
     : encoder_(std::move(encoder)),
+      cache_(cache),
+      capacity_(capacity),
       clock_(clock),
       observer_(observer),
       next_(std::move(next)),
-      queue_(capacity),
       thread_([this](const std::stop_token& stop) { run(stop); }) {
   pthread_setname_np(thread_.native_handle(), "encode");
 }
 
 bool EncodeStage::try_submit(std::unique_ptr<InFlight>&& request) {
-  request->trace.enter(Stage::kEncodeWait, clock_.now());
-  return queue_.try_push(std::move(request));
+  int n_shared = 0;
+  {
+    MutexLock lock(mutex_);
+    if (closed_ || queue_.size() >= capacity_) return false;
+    InFlight& added = *request;
+    added.trace.enter(Stage::kEncodeWait, clock_.now());
+    n_shared = queue_.add(std::move(request), clock_.now());
+    const bool joins = running_ != nullptr &&
+                       std::ranges::find(running_->waiters, &added) != running_->waiters.end();
+    if (joins) watch(added);
+  }
+  not_empty_.notify_one();
+  if (n_shared > 0 && observer_ != nullptr) observer_->on_shared(n_shared);
+  return true;
 }
 
 void EncodeStage::shutdown() {
-  queue_.close();
+  {
+    MutexLock lock(mutex_);
+    closed_ = true;
+  }
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
-  while (auto request = queue_.try_pop()) (*request)->end(shutting_down_error(), clock_.now());
+  Requests rest;
+  {
+    MutexLock lock(mutex_);
+    rest = queue_.take_if([](const InFlight&) { return true; });
+  }
+  for (auto& request : rest) request->end(shutting_down_error(), clock_.now());
+}
+
+std::size_t EncodeStage::queue_depth() const {
+  MutexLock lock(mutex_);
+  return queue_.size();
 }
 
 void EncodeStage::run(const std::stop_token& stop) {
-  while (auto request = queue_.pop(stop)) encode_one(std::move(*request), stop);
+  while (EncodeQueue::Job* job = wait_for_job(stop)) do_job(*job, stop);
 }
 
-void EncodeStage::encode_one(std::unique_ptr<InFlight> request, const std::stop_token& stop) {
-  request->trace.enter(Stage::kEncode, clock_.now());
-  if (const auto encoded = encode_tiles(*request, stop); !encoded) {
-    request->end(stop.stop_requested() ? shutting_down_error() : encoded.error(), clock_.now());
-    return;
+/// Null when the stage is to stop.
+EncodeQueue::Job* EncodeStage::wait_for_job(const std::stop_token& stop) {
+  for (;;) {
+    end_stopped();
+    MutexLock lock(mutex_);
+    if (stop.stop_requested()) return nullptr;
+    if (EncodeQueue::Job* job = queue_.next(clock_.now())) return job;
+    if (!not_empty_.wait(mutex_, stop)) return nullptr;
   }
-  request->tiles.clear();
-  next_(std::move(request));
 }
 
-Result<void> EncodeStage::encode_tiles(InFlight& request, const std::stop_token& stop) {
+void EncodeStage::do_job(EncodeQueue::Job& job, const std::stop_token& stop) {
+  take_off(job);
+  auto encoded = encode(job, stop);
+  // What stopped the stage ends its requests in shutdown().
+  if (!encoded && stop.stop_requested()) return;
+  land(job, std::move(encoded));
+}
+
+Result<std::shared_ptr<const Embedding>> EncodeStage::encode(const EncodeQueue::Job& job,
+                                                             const std::stop_token& stop) {
   TSR_CHECK(encoder_ != nullptr);
-  // One encode, two reasons to stop it: the request's and the stage's.
-  const EitherStop either(request.stop, stop);
-
-  std::size_t tile = 0;
-  for (const Segment& segment : request.prompt.segments) {
-    const auto* visual = std::get_if<VisualSegment>(&segment);
-    if (visual == nullptr) continue;
-    const TimePoint started = clock_.now();
-    if (auto reason = request.should_stop(started)) return *std::move(reason);
-    TSR_ASSIGN_OR_RETURN(Embedding embedding,
-                         encoder_->encode(*request.tiles[tile++], either.token()));
-    if (embedding.n_tokens != visual->n_tokens) {
-      return make_error(ErrorCode::kInternal, "internal_error",
-                        "an image has " + std::to_string(embedding.n_tokens) + " visual tokens; " +
-                            std::to_string(visual->n_tokens) + " were planned");
-    }
-    request.embeddings.push_back(std::make_shared<const Embedding>(std::move(embedding)));
-    if (observer_ != nullptr) {
-      observer_->on_encode(patches_of(request.prompt, *visual), clock_.now() - started);
-    }
+  if (auto known = cache_.find(job.key)) return known;
+  std::stop_token abandoned;
+  {
+    MutexLock lock(mutex_);
+    abandoned = flight_->stop.get_token();
   }
-  return {};
+  const EitherStop either(abandoned, stop);
+  const TimePoint started = clock_.now();
+  TSR_ASSIGN_OR_RETURN(Embedding embedding, encoder_->encode(*job.tile, either.token()));
+  const Duration duration = clock_.now() - started;
+  if (embedding.n_tokens != job.n_tokens) {
+    return make_error(ErrorCode::kInternal, "internal_error",
+                      "an image has " + std::to_string(embedding.n_tokens) + " visual tokens; " +
+                          std::to_string(job.n_tokens) + " were planned");
+  }
+  if (observer_ != nullptr) observer_->on_encode(job.n_patches, duration);
+  return cache_.store(job.key, job.tenant, std::move(embedding), duration,
+                      job.policy.scope == CachePolicy::Scope::kTenant, job.policy.time_to_live);
+}
+
+void EncodeStage::take_off(EncodeQueue::Job& job) {
+  MutexLock lock(mutex_);
+  running_ = &job;
+  flight_ = std::make_unique<Flight>();
+  for (InFlight* waiter : job.waiters) watch(*waiter);
+}
+
+void EncodeStage::watch(InFlight& waiter) {
+  waiter.trace.enter(Stage::kEncode, clock_.now());
+  flight_->n_waiting.fetch_add(1);
+  watches_.emplace_back(waiter.stop, Leave{flight_.get()});
+}
+
+/// Hands the result of a job to those who waited for it.
+void EncodeStage::land(EncodeQueue::Job& job, Result<std::shared_ptr<const Embedding>> encoded) {
+  Requests done;
+  {
+    MutexLock lock(mutex_);
+    const bool abandoned = !encoded && flight_->stop.stop_requested();
+    running_ = nullptr;
+    watches_.clear();
+    flight_.reset();
+    const TimePoint now = clock_.now();
+    for (InFlight* waiter : job.waiters) waiter->trace.enter(Stage::kEncodeWait, now);
+    // Those who left are ended before the next job. Whoever came after them has it done again.
+    if (abandoned) return;
+    done = encoded ? queue_.finish(job, *encoded) : queue_.fail(job);
+  }
+  for (auto& request : done) {
+    if (!encoded) {
+      request->end(encoded.error(), clock_.now());
+      continue;
+    }
+    request->trace.enter(Stage::kEncode, clock_.now());
+    request->tiles.clear();
+    next_(std::move(request));
+  }
+}
+
+void EncodeStage::end_stopped() {
+  const TimePoint now = clock_.now();
+  Requests stopped;
+  {
+    MutexLock lock(mutex_);
+    stopped = queue_.take_if([now](const InFlight& r) { return r.should_stop(now).has_value(); });
+  }
+  for (auto& request : stopped) {
+    std::optional<Error> reason = request->should_stop(now);
+    request->end(std::move(reason), now);
+  }
 }
 
 }  // namespace tessera::encode

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <future>
+#include <atomic>
+#include <string>
 
+#include "core/bounded_queue.h"
 #include "core/token_stream.h"
 #include "runtime/fake/fake_runtime.h"
 
@@ -14,52 +16,83 @@ using runtime::fake::Call;
 using runtime::fake::Effect;
 using runtime::fake::FakeControl;
 
-class EncodeStageTest : public ::testing::Test {
+class EncodeStageTest : public ::testing::Test, public EncodeObserver {
  protected:
   EncodeStageTest() {
     runtime::fake::FakeOptions options;
     options.control = control_;
     loaded_ = runtime::fake::load(options).value();
     stage_ = std::make_unique<EncodeStage>(
-        std::move(loaded_.encoder), kCapacity, clock_, nullptr,
-        [this](std::unique_ptr<InFlight> request) { done_.set_value(std::move(request)); });
+        std::move(loaded_.encoder), cache_, kCapacity, clock_, this,
+        [this](std::unique_ptr<InFlight> request) { (void)done_.try_push(std::move(request)); });
   }
 
-  std::unique_ptr<InFlight> request(int n_images) {
+  void on_encode(int /*n_patches*/, Duration /*duration*/) override { ++n_encodes_; }
+  void on_shared(int n_tiles) override { n_shared_ += n_tiles; }
+
+  struct Client {
+    std::stop_source stop;
+    std::shared_ptr<TokenStream> stream = std::make_shared<TokenStream>(stop);
+
+    std::optional<Error> terminal_error() const {
+      const auto event = stream->pop({});
+      return std::get<StreamEnd>(*event).error;
+    }
+  };
+
+  /// @param images  each letter one image; equal letters have equal features
+  std::unique_ptr<InFlight> request(const std::string& images, const Client& client,
+                                    CachePolicy policy = {}) {
     auto in_flight = std::make_unique<InFlight>(
         RequestId{1}, TenantId{0}, Request{}, Limits{}, Trace(clock_.now()),
-        clock_.now() + std::chrono::hours(1), stop_.get_token(), stream_);
+        clock_.now() + std::chrono::hours(1), client.stop.get_token(), client.stream);
+    in_flight->request.cache = policy;
     Image image{{28, 28}, std::vector<std::uint8_t>(28 * 28 * 3, 7)};
     std::vector<runtime::PromptPart> parts;
-    for (int i = 0; i < n_images; ++i) {
-      parts.emplace_back(runtime::MediaPlace{static_cast<std::size_t>(i)});
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      parts.emplace_back(runtime::MediaPlace{i});
       auto tiles = loaded_.model->prepare(image).value();
       for (auto& tile : tiles) in_flight->tiles.push_back(std::move(tile));
+      in_flight->feature_keys.push_back(key(images[i]));
     }
-    const std::vector<ImageSize> sizes(static_cast<std::size_t>(n_images), image.size);
+    const std::vector<ImageSize> sizes(images.size(), image.size);
     in_flight->prompt = loaded_.model->tokenize(parts, sizes).value();
+    in_flight->embeddings.resize(images.size());
     return in_flight;
   }
 
-  std::optional<Error> terminal_error() {
-    const auto event = stream_->pop({});
-    return std::get<StreamEnd>(*event).error;
+  std::unique_ptr<InFlight> request(const std::string& images) { return request(images, client_); }
+
+  static Digest key(char image) {
+    Digest digest;
+    digest.bytes[0] = static_cast<std::uint8_t>(image);
+    return digest;
+  }
+
+  std::optional<Error> terminal_error() const { return client_.terminal_error(); }
+
+  /// The next request that is complete; ended.
+  void await_done() {
+    const auto done = done_.pop({});
+    (*done)->end(std::nullopt, clock_.now());
   }
 
   static constexpr std::size_t kCapacity = 4;
   const std::shared_ptr<FakeControl> control_ = std::make_shared<FakeControl>();
   SteadyClock clock_;
-  std::stop_source stop_;
-  std::shared_ptr<TokenStream> stream_ = std::make_shared<TokenStream>(stop_);
+  cache::FeatureCache cache_{{1'000'000, true}, clock_};
+  Client client_;
   runtime::LoadedModel loaded_;
-  std::promise<std::unique_ptr<InFlight>> done_;
+  std::atomic<int> n_encodes_{0};
+  std::atomic<int> n_shared_{0};
+  BoundedQueue<std::unique_ptr<InFlight>> done_{16};
   std::unique_ptr<EncodeStage> stage_;
 };
 
 TEST_F(EncodeStageTest, HandsOnOneEmbeddingForEachVisualSegment) {
-  ASSERT_TRUE(stage_->try_submit(request(2)));
+  ASSERT_TRUE(stage_->try_submit(request("ab")));
 
-  const auto encoded = done_.get_future().get();
+  const auto encoded = *done_.pop({});
 
   ASSERT_EQ(encoded->embeddings.size(), 2U);
   EXPECT_EQ(encoded->embeddings[0]->n_tokens, 1);
@@ -70,32 +103,93 @@ TEST_F(EncodeStageTest, HandsOnOneEmbeddingForEachVisualSegment) {
 TEST_F(EncodeStageTest, FailedEncodeEndsTheRequest) {
   control_->fail(Call::kEncode, 2, Effect::kError);
 
-  ASSERT_TRUE(stage_->try_submit(request(2)));
+  ASSERT_TRUE(stage_->try_submit(request("ab")));
 
   EXPECT_EQ(terminal_error()->code, ErrorCode::kInternal);
 }
 
 TEST_F(EncodeStageTest, CancellationStopsTheEncodeThatRuns) {
   control_->fail(Call::kEncode, 1, Effect::kSlow);
-  ASSERT_TRUE(stage_->try_submit(request(1)));
+  ASSERT_TRUE(stage_->try_submit(request("a")));
   control_->wait_until_held();
 
-  stop_.request_stop();
+  client_.stop.request_stop();
 
   EXPECT_EQ(terminal_error()->code, ErrorCode::kCancelled);
 }
 
+TEST_F(EncodeStageTest, OneEncodeServesAllWhoWaitAndTheCacheThoseWhoComeLater) {
+  control_->fail(Call::kEncode, 1, Effect::kSlow);
+  Client first;
+  ASSERT_TRUE(stage_->try_submit(request("a", first)));
+  control_->wait_until_held();
+  ASSERT_TRUE(stage_->try_submit(request("a")));
+  ASSERT_TRUE(stage_->try_submit(request("ab")));
+  EXPECT_EQ(n_shared_, 2);
+
+  control_->release();
+  for (int i = 0; i < 3; ++i) await_done();
+  EXPECT_EQ(n_encodes_, 2);
+
+  ASSERT_TRUE(stage_->try_submit(request("ba")));
+  await_done();
+  EXPECT_EQ(n_encodes_, 2) << "planned before the others were done, found after";
+}
+
+TEST_F(EncodeStageTest, ATileThatOthersWaitForGoesOnWhenItsFirstIsCancelled) {
+  control_->fail(Call::kEncode, 1, Effect::kSlow);
+  Client first;
+  ASSERT_TRUE(stage_->try_submit(request("a", first)));
+  control_->wait_until_held();
+  ASSERT_TRUE(stage_->try_submit(request("a")));
+
+  first.stop.request_stop();
+  control_->release();
+  await_done();
+  await_done();
+
+  EXPECT_EQ(n_encodes_, 1) << "its features were ready for both";
+}
+
+TEST_F(EncodeStageTest, TheEncodeStopsWhenTheLastWhoWaitsIsCancelled) {
+  control_->fail(Call::kEncode, 1, Effect::kSlow);
+  Client first;
+  Client second;
+  ASSERT_TRUE(stage_->try_submit(request("a", first)));
+  control_->wait_until_held();
+  ASSERT_TRUE(stage_->try_submit(request("a", second)));
+
+  first.stop.request_stop();
+  second.stop.request_stop();
+
+  EXPECT_EQ(first.terminal_error()->code, ErrorCode::kCancelled);
+  EXPECT_EQ(second.terminal_error()->code, ErrorCode::kCancelled);
+  ASSERT_TRUE(stage_->try_submit(request("a")));
+  await_done();
+  EXPECT_EQ(n_encodes_, 1) << "what was stopped is not used";
+}
+
+TEST_F(EncodeStageTest, FeaturesOfARequestThatSharesWithNoneAreNotKept) {
+  CachePolicy alone;
+  alone.scope = CachePolicy::Scope::kRequest;
+  ASSERT_TRUE(stage_->try_submit(request("aa", client_, alone)));
+  await_done();
+
+  EXPECT_EQ(n_encodes_, 1) << "the same image twice";
+  EXPECT_EQ(cache_.stats().n_entries, 0U);
+}
+
 TEST_F(EncodeStageTest, ShutdownEndsWhatRunsAndWhatWaits) {
   control_->fail(Call::kEncode, 1, Effect::kSlow);
-  ASSERT_TRUE(stage_->try_submit(request(1)));
-  ASSERT_TRUE(stage_->try_submit(request(1)));
+  ASSERT_TRUE(stage_->try_submit(request("a")));
+  ASSERT_TRUE(stage_->try_submit(request("a")));
   control_->wait_until_held();
 
   stage_->shutdown();
 
   EXPECT_EQ(terminal_error()->code, ErrorCode::kUnavailable);
   EXPECT_EQ(terminal_error()->code, ErrorCode::kUnavailable);
-  auto late = request(1);
+  auto late = request("a");
   EXPECT_FALSE(stage_->try_submit(std::move(late)));
   late->end(std::nullopt, clock_.now());  // NOLINT(bugprone-use-after-move): the contract
 }

@@ -1,0 +1,108 @@
+#include "cache/feature_keys.h"
+
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "core/check.h"
+
+namespace tessera::cache {
+namespace {
+
+/// Of the encoding; a change of its fields or their order needs a new one.
+constexpr std::uint64_t kEncodingVersion = 1;
+
+/// One read; large enough that the calls do not count, small enough for a stack of a thread pool.
+constexpr std::size_t kReadBytes = std::size_t{64} * 1024;
+
+struct ContextDeleter {
+  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+};
+
+/// Fields of eight bytes, least significant first.
+class Encoding {
+ public:
+  void add(std::uint64_t value) {
+    for (int i = 0; i < 8; ++i) bytes_.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
+  }
+  void add(int value) { add(static_cast<std::uint64_t>(static_cast<std::int64_t>(value))); }
+  void add(ImageSize size) {
+    add(size.width);
+    add(size.height);
+  }
+  void add(const Digest& digest) {
+    bytes_.insert(bytes_.end(), digest.bytes.begin(), digest.bytes.end());
+  }
+  const std::vector<std::uint8_t>& bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::uint8_t> bytes_;
+};
+
+Digest digest_of(const std::string& text) {
+  Digest digest;
+  TSR_CHECK(EVP_Digest(text.data(), text.size(), digest.bytes.data(), nullptr, EVP_sha256(),
+                       nullptr) == 1);
+  return digest;
+}
+
+std::array<std::uint8_t, 32> random_secret() {
+  std::array<std::uint8_t, 32> secret{};
+  // Without entropy nothing of TLS or of the keys would work either.
+  TSR_CHECK(RAND_bytes(secret.data(), static_cast<int>(secret.size())) == 1);
+  return secret;
+}
+
+}  // namespace
+
+Result<Digest> content_digest(int file, std::size_t n_bytes) {
+  const std::unique_ptr<EVP_MD_CTX, ContextDeleter> context(EVP_MD_CTX_new());
+  bool good = context != nullptr && EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) == 1;
+  std::array<std::uint8_t, kReadBytes> part;
+  std::size_t n_done = 0;
+  while (good && n_done < n_bytes) {
+    const std::size_t n_wanted = std::min(part.size(), n_bytes - n_done);
+    const ssize_t n = ::pread(file, part.data(), n_wanted, static_cast<off_t>(n_done));
+    good = n > 0 && EVP_DigestUpdate(context.get(), part.data(), static_cast<std::size_t>(n)) == 1;
+    n_done += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
+  }
+  Digest digest;
+  if (!good || EVP_DigestFinal_ex(context.get(), digest.bytes.data(), nullptr) != 1) {
+    return make_error(ErrorCode::kInternal, "media_file_unusable", "a file could not be read");
+  }
+  return digest;
+}
+
+FeatureKeys::FeatureKeys(const std::array<std::uint8_t, 32>& secret, const std::string& encoder)
+    : secret_(secret), encoder_(digest_of(encoder)) {}
+
+FeatureKeys::FeatureKeys(const std::string& encoder) : FeatureKeys(random_secret(), encoder) {}
+
+Digest FeatureKeys::key(const FeatureOrigin& origin) const {
+  Encoding encoding;
+  encoding.add(kEncodingVersion);
+  encoding.add(encoder_);
+  encoding.add(std::uint64_t{origin.tenant.value});
+  encoding.add(std::uint64_t{origin.only_for ? 1U : 0U});
+  encoding.add(origin.only_for ? origin.only_for->value : 0);
+  encoding.add(origin.content);
+  encoding.add(std::uint64_t{origin.frame});
+  encoding.add(origin.decoded);
+  encoding.add(origin.planned);
+  encoding.add(origin.n_tiles);
+  encoding.add(origin.tile);
+  encoding.add(origin.n_tokens);
+  Digest key;
+  unsigned int n_bytes = 0;
+  TSR_CHECK(HMAC(EVP_sha256(), secret_.data(), static_cast<int>(secret_.size()),
+                 encoding.bytes().data(), encoding.bytes().size(), key.bytes.data(),
+                 &n_bytes) != nullptr);
+  return key;
+}
+
+}  // namespace tessera::cache
