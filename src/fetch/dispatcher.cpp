@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <utility>
 
 #include "core/log.h"
@@ -20,6 +21,9 @@ using std::chrono::milliseconds;
 
 // The fetcher reads between two looks at its sockets; one that does not take a message hangs.
 constexpr milliseconds kSendTimeout{1000};
+
+// From the end of a fetcher's conversation to the end of its process: the kernel's work.
+constexpr milliseconds kReapTimeout{100};
 
 TimePoint now() {
   return std::chrono::steady_clock::now();
@@ -243,8 +247,23 @@ bool Dispatcher::accept_reply(const wire::Reply& reply) {
   return true;
 }
 
-void Dispatcher::lose_fetcher() {
+/// How it ended, if it did so by itself; one that hangs or lies is about to be killed.
+void Dispatcher::report_loss() {
   log(LogLevel::kWarning, "fetcher_lost", {{"restart_ms", restart_delay_.count()}});
+  if (!fetcher_) return;
+  const auto end = fetcher_->process.wait(now() + kReapTimeout);
+  if (!end) return;
+  if (end->kind == sandbox::ExitStatus::Kind::kExited) {
+    log(LogLevel::kWarning, "fetcher_exited", {{"code", end->value}});
+  } else if (end->value == SIGSYS) {
+    log(LogLevel::kError, "fetcher_forbidden_call");
+  } else {
+    log(LogLevel::kWarning, "fetcher_killed", {{"signal", end->value}});
+  }
+}
+
+void Dispatcher::lose_fetcher() {
+  report_loss();
   pid_ = 0;
   fetcher_.reset();
   restart_at_ = now() + restart_delay_;

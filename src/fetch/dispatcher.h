@@ -3,6 +3,7 @@
 //
 // The fetcher is started with the server and started again when it dies, hangs or breaks the
 // protocol; each time it dies without a reply in between, the pause before the next start doubles.
+// A death by SIGSYS, a forbidden call, is logged as an error.
 // What it was fetching ends with kLost. What had not been sent yet waits for the next one, but not
 // for a third.
 //
@@ -117,6 +118,7 @@ class Dispatcher {
   void receive_reply();
   bool accept_reply(const wire::Reply& reply);
   void lose_fetcher();
+  void report_loss();
   void end_queued(FetchEnd::Kind kind) TSR_REQUIRES(mutex_);
   void end_all(State state, FetchEnd::Kind kind) TSR_REQUIRES(mutex_);
   std::optional<TimePoint> next_deadline() const;

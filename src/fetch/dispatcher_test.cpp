@@ -95,6 +95,20 @@ TEST(Dispatcher, AFetcherThatCannotBeStartedOrDiesAtOnceLeavesNobodyWaiting) {
   }
 }
 
+TEST(Dispatcher, OnlyADeathByAForbiddenCallIsAnAlarm) {
+  for (const auto& [mode, expected] : {std::pair{"forbidden", "error fetcher_forbidden_call"},
+                                       std::pair{"die", "warning fetcher_exited code=1"}}) {
+    const auto dispatcher = make_dispatcher(mode);
+    testing::internal::CaptureStderr();
+    const auto id = dispatcher->try_start(kTenant, 8, order(), output());
+    EXPECT_EQ(wait_for_end(*dispatcher, *id).kind, FetchEnd::Kind::kLost) << mode;
+    const std::string log = testing::internal::GetCapturedStderr();
+
+    EXPECT_NE(log.find(expected), std::string::npos) << log;
+    EXPECT_EQ(log.find("forbidden_call") != std::string::npos, mode == std::string("forbidden"));
+  }
+}
+
 TEST(Dispatcher, AStopRequestEndsAWait) {
   const auto dispatcher = make_dispatcher("hang");
   const std::uint64_t now = dispatcher->version() + 1000;

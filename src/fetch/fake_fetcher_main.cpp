@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <string>
 #include <string_view>
 
@@ -40,6 +41,7 @@ wire::Reply corrupt(wire::Reply reply, std::string_view mode, const wire::Order&
 void answer(Channel& channel, const wire::Order& order, int output, std::string_view mode) {
   if (mode == "hang") hang();
   if (mode == "die") ::_exit(1);
+  if (mode == "forbidden") (void)::raise(SIGSYS);
   if (mode == "short") (void)channel.send(wire::Header{}, {});
   const bool can_grow = ::ftruncate(output, static_cast<off_t>(order.bytes_max + 1)) == 0;
   if (mode == "grow" && can_grow) ::_exit(1);

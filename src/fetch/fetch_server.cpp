@@ -17,6 +17,7 @@ using wire::Outcome;
 constexpr int kExitDone = 0;
 constexpr int kExitProtocol = 2;
 constexpr int kExitNoLibrary = 3;
+constexpr int kExitNotConfined = 4;
 
 // Only a safety net: messages, sockets and libcurl's timers wake the loop.
 constexpr int kPollMs = 60'000;
@@ -155,7 +156,7 @@ IoStatus FetchServer::reply(std::uint64_t id, Outcome outcome, std::size_t size_
 
 }  // namespace
 
-int serve(Channel& channel, const FetchHooks& hooks) {
+int serve(Channel& channel, const FetchHooks& hooks, const LockDown& lock_down) {
   const auto configured = channel.receive<wire::Configure>(0);
   if (configured.status == IoStatus::kClosed) return kExitDone;
   if (configured.status != IoStatus::kOk) return kExitProtocol;
@@ -166,6 +167,7 @@ int serve(Channel& channel, const FetchHooks& hooks) {
   auto rules = from_wire(configured.message);
   if (!rules) return kExitProtocol;
   if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) return kExitNoLibrary;
+  if (lock_down && !lock_down(*rules)) return kExitNotConfined;
   return FetchServer(channel, hooks, std::move(*rules)).run();
 }
 

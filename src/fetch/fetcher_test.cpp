@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -63,6 +64,10 @@ std::string bytes_of(const EncodedMedia& media) {
 
 std::ptrdiff_t count_open_fds() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+}
+
+bool has_landlock() {
+  return ::syscall(SYS_landlock_create_ruleset, nullptr, 0, 1) > 0;  // 1 = asks for the version
 }
 
 constexpr TenantId kTenant{1};
@@ -316,6 +321,33 @@ TEST(Fetcher, AKilledFetcherCostsItsOwnRequestsAndIsReplaced) {
   EXPECT_EQ(slow.error().reason, "media_fetcher_unavailable");
   EXPECT_TRUE(fetcher->fetch(urls_of(server, {"/fast"}), kTenant, {}));
   EXPECT_NE(fetcher->fetcher_pid(), first_pid);
+}
+
+TEST(Fetcher, AForbiddenCallKillsTheFetcherRaisesAnAlarmAndCostsNoLaterRequest) {
+  const TestServer server(
+      [](const TestConnection& client, const std::string&) { client.send_body(png_like()); });
+  const auto fetcher = make_fetcher(options_for(server.port()));
+  const std::vector attack{RedactedUrl(server.url("starts-a-program.example.com"))};
+
+  testing::internal::CaptureStderr();
+  const auto media = fetcher->fetch(attack, kTenant, {});
+  const auto later = fetcher->fetch(urls_of(server, {"/a"}), kTenant, {});
+  const std::string log = testing::internal::GetCapturedStderr();
+
+  EXPECT_EQ(reason_of(media), "media_fetcher_unavailable");
+  EXPECT_EQ(reason_of(later), "fetched");
+  EXPECT_NE(log.find("error fetcher_forbidden_call"), std::string::npos) << log;
+}
+
+TEST(Fetcher, NoFileOfTheSystemCanBeOpenedUnderLandlock) {
+  const TestServer server(
+      [](const TestConnection& client, const std::string&) { client.send_body(png_like()); });
+  const auto fetcher = make_fetcher(options_for(server.port()));
+  const std::vector attack{RedactedUrl(server.url("opens-a-file.example.com"))};
+
+  // Were the file open, the host would have an address.
+  EXPECT_EQ(reason_of(fetcher->fetch(attack, kTenant, {})),
+            has_landlock() ? "media_url_unavailable" : "fetched");
 }
 
 TEST(Fetcher, ShutdownEndsEveryFetch) {

@@ -20,7 +20,8 @@ inline AddressVerdict judge_loopback(const sockaddr& address,
 
 inline FetchHooks loopback_hooks() {
   return {.judge = judge_loopback,
-          .resolve = [](std::string_view) { return std::vector<std::string>{"127.0.0.1"}; }};
+          .resolve = [](std::string_view) { return std::vector<std::string>{"127.0.0.1"}; },
+          .trusted_certificates = {}};
 }
 
 }  // namespace tessera::fetch

@@ -76,7 +76,7 @@ CURL* Transfer::start_hop() {
     return nullptr;
   }
   easy_.reset(curl_easy_init());
-  if (easy_ == nullptr || !set_network_options() || !set_limits()) {
+  if (easy_ == nullptr || !set_network_options() || !set_certificates() || !set_limits()) {
     easy_.reset();
     end(Outcome::kFailed);
     return nullptr;
@@ -118,6 +118,18 @@ bool Transfer::set_network_options() {
       .set(CURLOPT_WRITEFUNCTION, &Transfer::take_body)
       .set(CURLOPT_WRITEDATA, this);
   return options.all_set();
+}
+
+bool Transfer::set_certificates() {
+  OptionSetter options(easy_.get());
+  options.set(CURLOPT_SSL_VERIFYPEER, 1L)
+      .set(CURLOPT_SSL_VERIFYHOST, 2L)
+      .set(CURLOPT_CAPATH, nullptr);  // a folder to read from; one file has them all
+  const std::string& trusted = hooks_.trusted_certificates;
+  if (trusted.empty()) return options.all_set();
+  // Not copied: the hooks outlive the handle. libcurl does not write.
+  curl_blob blob{const_cast<char*>(trusted.data()), trusted.size(), CURL_BLOB_NOCOPY};
+  return options.set(CURLOPT_CAINFO_BLOB, &blob).all_set();
 }
 
 bool Transfer::set_limits() {

@@ -30,12 +30,14 @@
 
 namespace tessera::fetch {
 
-/// What a test replaces; the fetcher that is shipped has the defaults and no way to change them.
+/// What a test replaces; the fetcher that is shipped has no way to change them.
 struct FetchHooks {
   std::function<AddressVerdict(const sockaddr&, std::span<const AddressRange>)> judge =
       judge_address;
   /// Addresses of a name, as text; empty = libcurl asks the system.
   std::function<std::vector<std::string>(std::string_view host)> resolve;
+  /// PEM; empty = the file that libcurl was built with.
+  std::string trusted_certificates;
 };
 
 class Transfer {
@@ -74,6 +76,7 @@ class Transfer {
   static std::size_t take_body(char* bytes, std::size_t size, std::size_t n, void* self);
 
   bool set_network_options();
+  bool set_certificates();
   bool set_limits();
   bool set_addresses();
   std::optional<std::string> location() const;

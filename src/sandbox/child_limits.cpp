@@ -49,6 +49,7 @@ Result<void> restrict_self(const ChildLimits& limits) {
   };
   for (const ResourceLimit& entry : table) {
     if (entry.resource == RLIMIT_AS && !can_limit_address_space()) continue;
+    if (entry.resource == RLIMIT_NPROC && limits.may_start_threads) continue;
     // A limit that we were started with may be lower already; raising a hard limit is an error.
     rlimit current{};
     if (::getrlimit(entry.resource, &current) != 0) return system_error("getrlimit", errno);

@@ -57,6 +57,16 @@ TEST(RestrictSelf, NoDescriptorLimitMeansNoNewDescriptor) {
                          [] { return ::open("/dev/null", O_RDONLY | O_CLOEXEC) < 0; });
 }
 
+TEST(RestrictSelf, OnlyWhoMayStartThreadsKeepsTheUsersLimitOfThem) {
+  const rlim_t before = limit_of(RLIMIT_NPROC).rlim_max;
+  ChildLimits with_threads = kLimits;
+  with_threads.may_start_threads = true;
+
+  expect_when_restricted(kLimits, [] { return limit_of(RLIMIT_NPROC).rlim_max == 0; });
+  expect_when_restricted(with_threads,
+                         [before] { return limit_of(RLIMIT_NPROC).rlim_max == before; });
+}
+
 TEST(RestrictSelf, LargeAllocationsFailWhereAddressSpaceCanBeLimited) {
   expect_when_restricted(kLimits, [] {
     const bool failed = ::mmap(nullptr, std::size_t{2} << 30U, PROT_READ,

@@ -47,5 +47,18 @@ TEST(DenyAllByLandlock, NoSignalLeavesTheDomainWhereTheKernelCanForbidIt) {
   expect_under_landlock([](int abi) { return abi < 6 || ::kill(::getppid(), 0) != 0; });
 }
 
+TEST(RestrictByLandlock, GrantedFilesCanBeReadAndNothingElseDoneToThem) {
+  EXPECT_EXIT(
+      {
+        ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        const int abi = restrict_by_landlock({{"/etc/passwd", "/no such file"}, {}});
+        const bool reads = ::open("/etc/passwd", O_RDONLY | O_CLOEXEC) >= 0;
+        const bool writes = ::open("/etc/passwd", O_WRONLY | O_CLOEXEC) >= 0;
+        const bool reads_others = ::open("/etc/group", O_RDONLY | O_CLOEXEC) >= 0;
+        ::_exit(abi == 0 || (reads && !writes && !reads_others) ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
 }  // namespace
 }  // namespace tessera::sandbox

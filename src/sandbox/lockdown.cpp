@@ -66,7 +66,7 @@ Lockdown Lockdown::prepare() {
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   deny_all_by_landlock();
-  auto filter = SeccompFilter::build();
+  auto filter = SeccompFilter::build(CallList::kDecoder);
   if (!filter || !filter_holds(*filter)) return {SandboxLevel::kC, std::nullopt};
   return {alone ? SandboxLevel::kA : SandboxLevel::kB, *std::move(filter)};
 }

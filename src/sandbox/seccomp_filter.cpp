@@ -1,57 +1,106 @@
 #include "sandbox/seccomp_filter.h"
 
+#include <fcntl.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sched.h>
 #include <seccomp.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
+#include <cstdint>
 #include <memory>
 
 #include "sandbox/memfd.h"
-#include "sandbox/sanitizer.h"
 #include "sandbox/system_error.h"
 
 namespace tessera::sandbox {
 namespace {
 
-constexpr auto kAllowed = std::to_array<AllowedCall>({
-    {"brk", false, "malloc: the heap grows"},
-    {"mmap", true, "malloc: large blocks; the files and the output are mapped"},
-    {"mremap", false, "realloc of a large block"},
-    {"munmap", false, "free of a large block; done with a file or an output"},
-    {"mprotect", true, "malloc: a heap's edge"},
-    {"madvise", false, "free gives pages back"},
-    {"futex", false, "locks and one-time initialisation inside the libraries"},
-    {"clock_gettime", false, "where the kernel offers no faster way"},
-    {"rt_sigreturn", false, "the return from a signal handler"},
-    {"ppoll", false, "waits for the server's next message"},
-    {"recvmsg", false, "a plan and its output arrive"},
-    {"sendmsg", false, "replies"},
-    {"fstat", false, "the size of a file, before it is mapped"},
-    {"close", false, "done with an output"},
-    {"write", false, "a library's complaint to stderr, which is /dev/null"},
-    {"exit_group", false, "the end"},
-});
+/// What the arguments of a call must be, all of them; at most three conditions.
+using Conditions = std::vector<scmp_arg_cmp>;
 
-#ifdef TSR_SANITIZER_RUNTIME
-constexpr auto kSanitizer = std::to_array<AllowedCall>({
-    {"getpid", false, "reports"},
-    {"gettid", false, "reports, internal locks"},
-    {"sched_yield", false, "internal locks"},
-    {"sigaltstack", false, "the end of a thread"},
-    {"rt_sigprocmask", false, "around internal threads"},
-    {"rt_sigaction", false, "handlers are put back"},
-    {"prctl", false, "names of mappings"},
-    {"prlimit64", false, "the size of the stack"},
-    {"getrlimit", false, "the size of the stack"},
-});
-#else
-constexpr std::array<AllowedCall, 0> kSanitizer{};
-#endif
+constexpr std::uint64_t kNamespaceFlags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
+                                          CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
+                                          CLONE_NEWCGROUP;
+
+// The lower bits of socket()'s second argument; the others are flags.
+constexpr std::uint64_t kSocketTypeMask = 0xF;
+
+scmp_arg_cmp masked(unsigned argument, std::uint64_t mask, std::uint64_t value) {
+  return {argument, SCMP_CMP_MASKED_EQ, mask, value};
+}
+
+/// Of an int: what a register holds above it is nothing that the kernel looks at.
+scmp_arg_cmp equal(unsigned argument, std::uint64_t value) {
+  return masked(argument, 0xFFFF'FFFF, value);
+}
+
+std::vector<Conditions> internet_sockets() {
+  struct Kind {
+    std::uint64_t type;
+    std::uint64_t protocol;
+  };
+  std::vector<Conditions> ways{{equal(0, AF_NETLINK), equal(2, NETLINK_ROUTE)}};
+  for (const std::uint64_t family : {std::uint64_t{AF_INET}, std::uint64_t{AF_INET6}}) {
+    for (const auto& [type, protocol] : {Kind{SOCK_STREAM, 0}, Kind{SOCK_STREAM, IPPROTO_TCP},
+                                         Kind{SOCK_DGRAM, 0}, Kind{SOCK_DGRAM, IPPROTO_UDP}}) {
+      ways.push_back({equal(0, family), masked(1, kSocketTypeMask, type), equal(2, protocol)});
+    }
+  }
+  return ways;
+}
+
+std::vector<Conditions> transport_options() {
+  struct Option {
+    std::uint64_t level;
+    std::uint64_t name;
+  };
+  std::vector<Conditions> ways;
+  for (const auto& [level, name] :
+       {Option{IPPROTO_TCP, TCP_NODELAY}, Option{IPPROTO_TCP, TCP_KEEPIDLE},
+        Option{IPPROTO_TCP, TCP_KEEPINTVL}, Option{SOL_SOCKET, SO_KEEPALIVE},
+        Option{IPPROTO_IP, IP_RECVERR}, Option{IPPROTO_IPV6, IPV6_RECVERR}}) {
+    ways.push_back({equal(1, level), equal(2, name)});
+  }
+  return ways;
+}
+
+/// The ways to make a call on these terms; one of them must hold.
+std::vector<Conditions> ways_of(CallTerms terms) {
+  switch (terms) {
+    case CallTerms::kAny:
+    case CallTerms::kNotThere:
+      return {{}};
+    case CallTerms::kNeverExecutable:
+      return {{masked(2, PROT_EXEC, 0)}};
+    case CallTerms::kToRead:
+      return {{masked(2, O_ACCMODE | O_CREAT | O_TRUNC | O_TMPFILE, O_RDONLY)}};
+    case CallTerms::kThread:
+      return {{masked(0, CLONE_THREAD | CLONE_VM | kNamespaceFlags, CLONE_THREAD | CLONE_VM)}};
+    case CallTerms::kInternet:
+      return internet_sockets();
+    case CallTerms::kLocalPair:
+      return {{equal(0, AF_UNIX)}};
+    case CallTerms::kInterfaceList:
+      static_assert(sizeof(sockaddr_nl) < sizeof(sockaddr_in));
+      return {{equal(2, sizeof(sockaddr_nl))}};
+    case CallTerms::kReadableBytes:
+      return {{equal(1, FIONREAD)}};
+    case CallTerms::kDescriptorFlags:
+      return {{equal(1, F_GETFL)}, {equal(1, F_SETFL)}, {equal(1, F_GETFD)}, {equal(1, F_SETFD)}};
+    case CallTerms::kTransportOptions:
+      return transport_options();
+  }
+  return {};
+}
 
 struct Release {
   void operator()(void* context) const { ::seccomp_release(context); }
@@ -62,10 +111,15 @@ using Builder = std::unique_ptr<void, Release>;
 int allow(const Builder& builder, const AllowedCall& call) {
   const int number = ::seccomp_syscall_resolve_name(call.name);
   if (number == __NR_SCMP_ERROR) return -EINVAL;
-  // The protection is the third argument of both calls that take one.
-  const scmp_arg_cmp not_executable{2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0};
-  return ::seccomp_rule_add_array(builder.get(), SCMP_ACT_ALLOW, number,
-                                  call.never_executable ? 1 : 0, &not_executable);
+  const std::uint32_t action =
+      call.terms == CallTerms::kNotThere ? SCMP_ACT_ERRNO(ENOSYS) : SCMP_ACT_ALLOW;
+  for (const Conditions& way : ways_of(call.terms)) {
+    const int code = ::seccomp_rule_add_array(builder.get(), action, number,
+                                              static_cast<unsigned>(way.size()), way.data());
+    // A call of both lists: of our own and of the sanitizers.
+    if (code != 0 && code != -EEXIST) return code;
+  }
+  return 0;
 }
 
 /// libseccomp writes to descriptors only.
@@ -83,15 +137,7 @@ Result<std::vector<sock_filter>> exported(const Builder& builder) {
 
 }  // namespace
 
-std::span<const AllowedCall> allowed_calls() {
-  return kAllowed;
-}
-
-std::span<const AllowedCall> sanitizer_calls() {
-  return kSanitizer;
-}
-
-Result<SeccompFilter> SeccompFilter::build() {
+Result<SeccompFilter> SeccompFilter::build(CallList list) {
   const std::uint32_t action = SECCOMP_RET_KILL_PROCESS;
   if (::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) != 0) {
     return system_error("seccomp(GET_ACTION_AVAIL)", errno);
@@ -100,7 +146,7 @@ Result<SeccompFilter> SeccompFilter::build() {
   if (!builder) return system_error("seccomp_init", ENOMEM);
   // Calls of another architecture (32 bits) have other numbers: the same end.
   int code = ::seccomp_attr_set(builder.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-  for (const auto calls : {allowed_calls(), sanitizer_calls()}) {
+  for (const auto calls : {allowed_calls(list), sanitizer_calls(list)}) {
     for (const AllowedCall& call : calls) {
       if (code == 0) code = allow(builder, call);
     }

