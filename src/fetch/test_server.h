@@ -77,8 +77,17 @@ class TestConnection {
 class TestServer {
  public:
   using Handler = std::function<void(const TestConnection&, const std::string& head)>;
+  /// All of a connection; its socket is shut down afterwards.
+  using RawHandler = std::function<void(int fd)>;
 
-  explicit TestServer(Handler handler) : handler_(std::move(handler)) {
+  explicit TestServer(Handler handler)
+      : TestServer(RawHandler([handler = std::move(handler)](int fd) {
+          const TestConnection connection(fd);
+          const std::string head = connection.read_head();
+          if (!head.empty()) handler(connection, head);
+        })) {}
+
+  explicit TestServer(RawHandler handler) : handler_(std::move(handler)) {
     listener_ = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -123,15 +132,13 @@ class TestServer {
       MutexLock lock(mutex_);
       sockets_.emplace_back(fd);
       connections_.emplace_back([this, fd] {
-        const TestConnection connection(fd);
-        const std::string head = connection.read_head();
-        if (!head.empty()) handler_(connection, head);
+        handler_(fd);
         ::shutdown(fd, SHUT_RDWR);
       });
     }
   }
 
-  const Handler handler_;
+  const RawHandler handler_;
   UniqueFd listener_;
   std::uint16_t port_ = 0;
   mutable Mutex mutex_;
