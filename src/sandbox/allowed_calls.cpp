@@ -74,7 +74,8 @@ constexpr auto kFetcherCalls = std::to_array<AllowedCall>({
     {"sendmmsg", kAny, "DNS queries for both kinds of address at once"},
     {"write", kAny, "what leaves on a connection; a thread wakes the one that waits"},
     {"writev", kAny, "DNS queries by TCP"},
-    // the end
+    // signals, the end
+    {"rt_sigaction", kAny, "libcurl ignores SIGPIPE while it closes a connection"},
     {"rt_sigreturn", kAny, "the return from a signal handler"},
     {"exit_group", kAny, "the end"},
 });
