@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/check.h"
+#include "fuzz/text_targets.h"
 #include "media/codecs/decoder.h"
 #include "media/codecs/jpeg_markers.h"
 #include "media/sniff.h"
@@ -166,6 +167,9 @@ constexpr std::array kTargets{
     Target{"jpeg_markers", run_jpeg_markers, files_of<FileKind::kJpeg>},
     Target{"probe_reply", run_probe_reply, probe_reply_seeds},
     Target{"decode_reply", run_decode_reply, decode_reply_seeds},
+    Target{"base64", run_base64, base64_seeds},
+    Target{"json_body", run_json_body, json_body_seeds},
+    Target{"url", run_url, url_seeds},
 };
 
 }  // namespace
