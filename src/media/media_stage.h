@@ -62,6 +62,9 @@ class MediaStage {
 
   std::size_t queue_depth() const { return queue_.size(); }
 
+  /// Tenants whose media is refused for a while.
+  int n_suspended() const { return quarantine_.n_suspended(); }
+
  private:
   void run(const std::stop_token& stop);
   Result<void> serve(InFlight& request, const std::stop_token& stop);

@@ -28,6 +28,7 @@ enum class MetricId {
   kOutputTokens,
   kMediaDecodes,
   kDecoderDeaths,
+  kSuspendedTenants,
   kSandboxLevel,
   kMediaFetches,
   kUploadBytes,
@@ -43,7 +44,7 @@ enum class MetricId {
   kBugs,
 };
 
-inline constexpr std::size_t kMetricCount = 26;
+inline constexpr std::size_t kMetricCount = 27;
 
 struct LabelDefinition {
   std::string_view name;

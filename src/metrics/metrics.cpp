@@ -137,6 +137,7 @@ struct Metrics::Series {
   std::vector<Counter*> decoder_deaths = death_counters(registry);
   Family<Gauge>& sandbox_level = gauges(registry, MetricId::kSandboxLevel);
   std::vector<Gauge*> queue_depth = queue_gauges(registry);
+  Gauge& suspended_tenants = gauges(registry, MetricId::kSuspendedTenants).Add({});
   Gauge& upload_bytes = gauges(registry, MetricId::kUploadBytes).Add({});
   Gauge& requests_in_flight = gauges(registry, MetricId::kRequestsInFlight).Add({});
   Gauge& running_sequences = gauges(registry, MetricId::kRunningSequences).Add({});
@@ -230,6 +231,10 @@ void Metrics::record_step(int n_text_rows, int n_visual_rows, Duration duration)
 
 void Metrics::set_queue_depth(Queue queue, std::size_t depth) {
   series_->queue_depth[static_cast<std::size_t>(queue)]->Set(static_cast<double>(depth));
+}
+
+void Metrics::set_suspended_tenants(int count) {
+  series_->suspended_tenants.Set(count);
 }
 
 void Metrics::set_upload_bytes(std::size_t n_bytes) {

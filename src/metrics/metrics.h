@@ -46,6 +46,8 @@ class Metrics {
   /// @param cause  a value of the label `cause`
   void record_decoder_death(std::string_view cause);
 
+  void set_suspended_tenants(int count);
+
   /// @param level  a value of the label `level`; once, at start
   void set_sandbox_level(std::string_view level);
 

@@ -52,6 +52,7 @@ TEST(Metrics, ExpositionIsAsCommitted) {
   metrics.record_media_decode(std::nullopt);
   metrics.record_media_decode(make_error(ErrorCode::kInvalidArgument, "image_truncated", ""));
   metrics.record_decoder_death("signal");
+  metrics.set_suspended_tenants(2);
   metrics.set_sandbox_level("A");
   metrics.record_media_fetch("fetched");
   metrics.set_upload_bytes(4096);

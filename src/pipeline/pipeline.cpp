@@ -218,6 +218,7 @@ void Pipeline::publish_gauges() {
   metrics_.set_queue_depth(metrics::Queue::kFetch, fetch_.queue_depth());
   metrics_.set_queue_depth(metrics::Queue::kMedia, media_.queue_depth());
   metrics_.set_queue_depth(metrics::Queue::kEncode, encode_.queue_depth());
+  metrics_.set_suspended_tenants(media_.n_suspended());
   metrics_.set_requests_in_flight(static_cast<std::size_t>(admission_.n_admitted()));
 }
 

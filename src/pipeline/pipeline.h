@@ -53,7 +53,7 @@ class Pipeline final : public Service {
   /// Refuses new requests and ends every request in flight; joins every thread. Idempotent.
   void shutdown();
 
-  /// Puts queue depths and requests in flight into the metrics; before each exposition.
+  /// Puts queue depths, requests in flight and suspended tenants into the metrics; before each exposition.
   void publish_gauges();
 
  private:

@@ -2,7 +2,9 @@
 #include "pipeline/pipeline.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,7 +70,7 @@ class PipelineTest : public ::testing::Test {
   PipelineTest() { fake_.control = control_; }
 
   void start() {
-    options_.decoder.zygote = &media::testing::worker_zygote(TESSERA_MEDIA_WORKER);
+    options_.decoder.zygote = &media::testing::worker_zygote(media_worker_);
     options_.decoder.base_timeout = std::chrono::seconds(60);
     pipeline_ =
         std::make_unique<Pipeline>(runtime::fake::load(fake_).value(), options_, clock_, metrics_);
@@ -85,6 +87,7 @@ class PipelineTest : public ::testing::Test {
   const std::shared_ptr<FakeControl> control_ = std::make_shared<FakeControl>();
   FakeOptions fake_;
   PipelineOptions options_;
+  std::string media_worker_ = TESSERA_MEDIA_WORKER;
   SteadyClock clock_;
   metrics::Metrics metrics_{{"test", "fake"}};
   std::unique_ptr<Pipeline> pipeline_;
@@ -180,6 +183,32 @@ TEST_F(PipelineTest, BadImagesAreTheSendersErrorAndNobodyElses) {
   EXPECT_EQ(answer(ask("?", 1, text)).error->reason, "image_format_unsupported");
   EXPECT_EQ(answer(ask("?", 1, ByteVector{})).error->reason, "image_empty");
   EXPECT_EQ(answer(ask("say:fine", 1)).text, "fine");
+}
+
+TEST_F(PipelineTest, ATenantThatLosesMediaIsCountedInTheMetrics) {
+  // The fake worker's name says what it does.
+  const std::string name = "tessera-pipeline-" + std::to_string(::getpid());
+  const auto folder = std::filesystem::path(::testing::TempDir()) / name;
+  std::filesystem::create_directories(folder);
+  std::filesystem::create_symlink(TESSERA_MEDIA_FAKE_WORKER, folder / "probe_die");
+  media_worker_ = folder / "probe_die";
+  start();
+  const auto n_suspended = [this] {
+    pipeline_->publish_gauges();
+    const std::string text = metrics_.expose();
+    const std::string_view line = "\ntessera_media_suspended_tenants ";
+    return text.substr(text.find(line) + line.size(), 1);
+  };
+
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(n_suspended(), "0") << i;
+    const ByteVector another = small_png({28, 28 + i});
+    EXPECT_EQ(answer(ask("?", 1, another)).error->reason, "media_decoder_failed");
+  }
+
+  EXPECT_EQ(n_suspended(), "1");
+  EXPECT_EQ(answer(ask("?", 1)).error->reason, "media_suspended");
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(PipelineTest, RefusesMoreRequestsThanItsLimit) {
