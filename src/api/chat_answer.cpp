@@ -75,6 +75,7 @@ void write_trace(JsonWriter& json, const Trace& trace) {
   }
   json.key("n_images").number(trace.counts.n_images);
   json.key("n_tiles").number(trace.counts.n_tiles);
+  json.key("n_cached_tiles").number(trace.counts.n_cached_tiles);
   json.key("n_visual_tokens").number(trace.counts.n_visual_tokens);
   json.key("n_text_tokens").number(trace.counts.n_text_tokens);
   json.key("n_cached_tokens").number(trace.counts.n_cached_tokens);

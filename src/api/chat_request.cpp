@@ -15,6 +15,9 @@ namespace {
 // OpenAI's own range.
 constexpr double kTemperatureMax = 2.0;
 
+// A year; keeps the sum with a point in time in range.
+constexpr std::int64_t kCacheSecondsMax = std::int64_t{365} * 24 * 3600;
+
 // "tessera-file", and one more to tell it from longer ones.
 constexpr std::size_t kSchemeBytesMax = 13;
 
@@ -260,6 +263,26 @@ Result<void> read_limit_wishes(const Field& body, std::vector<LimitWish>& wishes
   return {};
 }
 
+/// {"tessera": {"cache": {"scope": "tenant", "ttl_seconds": 600}}}
+Result<void> read_cache_policy(const Field& body, CachePolicy& policy) {
+  const std::optional<Field> ours = body.find("tessera");
+  if (!ours) return {};
+  TSR_RETURN_IF_ERROR(ours->expect_object());
+  const std::optional<Field> cache = ours->find("cache");
+  if (!cache) return {};
+  TSR_RETURN_IF_ERROR(cache->expect_object());
+  if (const std::optional<Field> scope = cache->find("scope")) {
+    TSR_ASSIGN_OR_RETURN(const std::string word, scope->string());
+    if (word != "tenant" && word != "request") return scope->wrong_value("'tenant' or 'request'");
+    if (word == "request") policy.scope = CachePolicy::Scope::kRequest;
+  }
+  if (const std::optional<Field> ttl = cache->find("ttl_seconds")) {
+    TSR_ASSIGN_OR_RETURN(const std::int64_t seconds, ttl->integer(1, kCacheSecondsMax));
+    policy.time_to_live = std::chrono::seconds(seconds);
+  }
+  return {};
+}
+
 Result<void> read_logprobs(const Field& body, Request& request) {
   if (const std::optional<Field> field = body.find("logprobs")) {
     TSR_ASSIGN_OR_RETURN(request.logprobs, field->boolean());
@@ -387,6 +410,7 @@ Result<ChatCall> parse_chat_request(ReadBody body, std::string_view model_name,
   TSR_RETURN_IF_ERROR(read_output_size(root, request));
   TSR_RETURN_IF_ERROR(read_logprobs(root, request));
   TSR_RETURN_IF_ERROR(read_limit_wishes(root, request.limit_wishes));
+  TSR_RETURN_IF_ERROR(read_cache_policy(root, request.cache));
   TSR_RETURN_IF_ERROR(read_stream(root, call));
   TSR_RETURN_IF_ERROR(read_format(root, body.media_mark, request.response_format));
   TSR_ASSIGN_OR_RETURN(const Field messages, root.require("messages"));

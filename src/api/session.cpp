@@ -195,6 +195,7 @@ Session::Exchange Session::begin_exchange() {
   exchange.keep_alive = parser_->keep_alive();
   exchange.is_head = fields.method() == http::verb::head;
   exchange.with_trace = view(fields["X-Tessera-Trace"]) == "1";
+  exchange.no_store = http::token_list{fields[http::field::cache_control]}.exists("no-store");
   return exchange;
 }
 
@@ -340,6 +341,7 @@ asio::awaitable<void> Session::chat(Exchange& exchange) {
     co_return;
   }
 
+  if (exchange.no_store) call->request.cache.scope = CachePolicy::Scope::kRequest;
   AnswerHead head{"chatcmpl-" + exchange.id, unix_seconds(), context_.model_name};
   AnswerOptions options{call->request.n_choices, call->request.stop, call->request.logprobs,
                         call->include_usage, exchange.with_trace};

@@ -57,7 +57,8 @@ class Session : public std::enable_shared_from_this<Session> {
     bool keep_alive = false;
     bool is_head = false;
     bool with_trace = false;
-    int status = 0;  // that was sent
+    bool no_store = false;  // Cache-Control: no-store
+    int status = 0;         // that was sent
     std::optional<ErrorCode> error;
     StaticText route = "none";
   };

@@ -180,6 +180,7 @@ Result<std::unique_ptr<pipeline::Pipeline>> start_pipeline(const cli::Settings& 
   options.n_token_rows = settings.step_token_rows;
   options.n_visual_rows = settings.step_visual_rows;
   options.model_name = settings.model_name;
+  options.features = {settings.feature_cache_bytes, !settings.feature_cache_f32};
   return std::make_unique<pipeline::Pipeline>(std::move(loaded), options, clock, metrics);
 }
 

@@ -71,6 +71,15 @@ constexpr std::array kTable = std::to_array<SettingDefinition>({
      {1, 65'536}, "rows", "", "visual rows of one engine step",
      "bounds how long an image holds up other answers"},
 
+    {"feature_cache_bytes", kCache,
+     [](Settings& s) -> SettingField { return &s.feature_cache_bytes; },
+     {0, std::int64_t{1} << 40}, "", "",
+     "memory for features of images that were asked about; 0 = keep none",
+     "200 tiles of a 2B model, 4000 images of the bundled one"},
+    {"feature_cache_f32", kCache,
+     [](Settings& s) -> SettingField { return &s.feature_cache_f32; }, {}, "", "",
+     "keep features in 32 bits instead of 16", "twice the memory, for the last bit of a score"},
+
     {"host", kServer, [](Settings& s) -> SettingField { return &s.host; }, {}, "", "",
      "address to listen on", "reachable from this machine only, until somebody decides otherwise"},
     {"port", kServer, [](Settings& s) -> SettingField { return &s.port; }, {0, 65'535}, "", "",
@@ -294,6 +303,8 @@ std::string_view group_title(SettingGroup group) {
       return "Media";
     case kEngine:
       return "Engine";
+    case kCache:
+      return "Cache";
     case kServer:
       return "Server";
     case kSources:

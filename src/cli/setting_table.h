@@ -15,7 +15,7 @@
 namespace tessera::cli {
 
 /// In the order of the documents. `ask` and `plan` take flags of the first two, `serve` of all.
-enum class SettingGroup { kModel, kMedia, kEngine, kServer, kSources, kLimits };
+enum class SettingGroup { kModel, kMedia, kEngine, kCache, kServer, kSources, kLimits };
 
 struct SettingDefinition {
   std::string_view key;

@@ -40,6 +40,10 @@ struct Settings {
   int step_token_rows = 64;  // rows of one engine step: generate/engine_options.h says why
   int step_visual_rows = 64;
 
+  // Cache.
+  std::size_t feature_cache_bytes = 512 * kMiB;
+  bool feature_cache_f32 = false;  // keep features as they are, not as halves
+
   // Media.
   int n_media_threads = 2;
   std::string media_worker_path;  // empty = beside the program

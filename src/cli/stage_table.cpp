@@ -105,6 +105,7 @@ nlohmann::ordered_json stage_json(const Trace& trace) {
   if (const auto first = trace.time_to_first_token()) json["ttft_seconds"] = to_seconds(*first);
   json["n_images"] = trace.counts.n_images;
   json["n_tiles"] = trace.counts.n_tiles;
+  json["n_cached_tiles"] = trace.counts.n_cached_tiles;
   json["n_visual_tokens"] = trace.counts.n_visual_tokens;
   json["n_text_tokens"] = trace.counts.n_text_tokens;
   json["n_cached_tokens"] = trace.counts.n_cached_tokens;

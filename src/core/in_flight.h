@@ -17,6 +17,12 @@
 
 namespace tessera {
 
+/// Where an image of the prompt comes from.
+struct FrameSource {
+  Digest content;           // SHA-256 of the file's bytes
+  std::uint32_t frame = 0;  // of the file
+};
+
 /// @thread the holder's; the stop token may be triggered from anywhere
 class InFlight {
  public:
@@ -60,6 +66,7 @@ class InFlight {
   std::shared_ptr<void> media_holds;
 
   // Filled by the stages, in this order.
+  std::vector<FrameSource> frames;  // one per image of the prompt, in order
   Prompt prompt;
   // One of each per VisualSegment, in order. A tile is there while its embedding is not.
   std::vector<Digest> feature_keys;

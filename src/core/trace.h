@@ -47,6 +47,7 @@ struct TraceCounts {
   int n_text_tokens = 0;    // of the prompt
   int n_cached_tokens = 0;  // of the prompt, taken from the KV cache
   int n_output_tokens = 0;  // over all choices
+  int n_cached_tiles = 0;   // whose features were known when the request was planned
 };
 
 class Trace {

@@ -207,19 +207,13 @@ Result<std::vector<ProbedImage>> DecodeSession::probe() {
   const sandbox::WaitLimits wait{std::chrono::steady_clock::now() + options_.base_timeout,
                                  stop_.get()};
   std::vector<ProbedImage> probed;
-  std::int64_t n_pixels = 0;
   for (item_ = 0; item_ < fields_.size(); ++item_) {
     auto image = probe_item(wait);
     if (!image) return in_field(std::move(image).error(), fields_[item_]);
-    n_pixels += image->size.pixels() * image->n_frames;
-    if (n_pixels > request_pixels_max_) {
-      return in_field(make_error(ErrorCode::kTooLarge, "request_pixels_too_large",
-                                 "the images up to image " + std::to_string(item_ + 1) + " have " +
-                                     std::to_string(n_pixels) + " pixels, which exceed " +
-                                     std::to_string(request_pixels_max_) + " in one request"),
-                      fields_[item_]);
-    }
     probed.push_back(*image);
+    if (auto within = check_request_pixels(probed, request_pixels_max_); !within) {
+      return in_field(std::move(within).error(), fields_[item_]);
+    }
   }
   probed_ = probed;
   return probed;
@@ -250,6 +244,7 @@ Result<std::vector<Image>> DecodeSession::decode(std::span<const ImageSize> targ
 
   std::vector<Image> images;
   for (item_ = 0; item_ < fields_.size(); ++item_) {
+    if (targets[item_] == ImageSize{}) continue;
     auto frames = decode_item(targets[item_], deadline);
     if (!frames) return in_field(std::move(frames).error(), fields_[item_]);
     std::ranges::move(*frames, std::back_inserter(images));

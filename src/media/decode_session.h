@@ -70,7 +70,7 @@ class DecodeSession {
 
   /// Pixels of the size that was planned for each file, resized by the child: one image for each of
   /// its frames. After probe(); once.
-  /// @param targets  one a file, no side longer than the probed one
+  /// @param targets  one a file, no side longer than the probed one; 0×0 = not wanted
   /// @errors         as probe()
   Result<std::vector<Image>> decode(std::span<const ImageSize> targets);
 

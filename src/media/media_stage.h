@@ -1,9 +1,12 @@
-// Stage 3 as threads: requests with media → planned prompts and prepared tiles.
+// Stage 3 as threads: requests with media → planned prompts, and prepared tiles of those images
+// whose features nobody knows.
 //
-// Each media thread serves one request at a time through one DecodeSession, whose child is killed
-// with it. What it needs from the stages around it (planning from sizes, preparing from pixels)
-// comes as functions, so that it knows neither prompts nor models. Files that stopped a decoder are
-// remembered (quarantine.h).
+// Each media thread serves one request at a time. Files that were seen before are planned from
+// their records, without a decoder (media_records.h); when all their features are known too, no
+// byte of them is decoded. Otherwise one DecodeSession, whose child is killed with it. What the
+// stage needs from those around it (planning from sizes, features, preparing from pixels) comes as
+// functions, so that it knows neither prompts nor models nor caches. Files that stopped a decoder
+// are remembered (quarantine.h).
 #pragma once
 
 #include <functional>
@@ -16,6 +19,7 @@
 #include "core/clock.h"
 #include "core/in_flight.h"
 #include "media/decode_session.h"
+#include "media/media_records.h"
 #include "media/quarantine.h"
 
 namespace tessera::media {
@@ -25,8 +29,11 @@ struct MediaHooks {
   /// Fills InFlight::prompt from the images' sizes (a sampled frame is an image); gives the size at
   /// which each is wanted, no side longer than the image's own and the same for equal sizes.
   std::function<Result<std::vector<ImageSize>>(InFlight&, std::span<const ImageSize>)> plan;
-  /// Appends one image's tiles to InFlight::tiles.
-  std::function<Result<void>(InFlight&, const Image&)> prepare;
+  /// After plan: takes what is known of the images' features, and says of each image whether its
+  /// pixels are needed. Empty = those of all.
+  std::function<std::vector<bool>(InFlight&)> find_features;
+  /// Puts the tiles of one image, by its place in the prompt, into InFlight::tiles.
+  std::function<Result<void>(InFlight&, std::size_t, const Image&)> prepare;
   /// Takes the request on.
   std::function<void(std::unique_ptr<InFlight>)> next;
   /// One image was decoded, or its session failed; may be empty.
@@ -66,15 +73,21 @@ class MediaStage {
   int n_suspended() const { return quarantine_.n_suspended(); }
 
  private:
+  struct Plan;
+
   void run(const std::stop_token& stop);
+  Result<void> plan_from_records(InFlight& request, Plan& plan);
+  Result<void> make_plan(InFlight& request, Plan& plan);
   Result<void> serve(InFlight& request, const std::stop_token& stop);
-  Result<void> decode(InFlight& request, DecodeSession& session);
+  Result<void> decode(InFlight& request, DecodeSession& session, Plan& plan);
+  void remember(const InFlight& request, const Plan& plan);
   void record_death(const InFlight& request, const DecodeSession& session, DecoderDeath death);
 
   const MediaStageOptions options_;
   const Clock& clock_;
   const MediaHooks hooks_;
   Quarantine quarantine_;
+  MediaRecords records_;
   BoundedQueue<std::unique_ptr<InFlight>> queue_;
   std::vector<std::jthread> threads_;
 };

@@ -30,7 +30,7 @@ class MediaStageTest : public ::testing::Test {
       planned_.assign(sizes.begin(), sizes.end());
       return Result<std::vector<ImageSize>>(targets_.empty() ? planned_ : targets_);
     };
-    hooks_.prepare = [this](InFlight&, const Image& image) -> Result<void> {
+    hooks_.prepare = [this](InFlight&, std::size_t, const Image& image) -> Result<void> {
       prepared_.push_back(image.size);
       return {};
     };
@@ -41,11 +41,11 @@ class MediaStageTest : public ::testing::Test {
 
   void start() { stage_ = std::make_unique<MediaStage>(options_, clock_, hooks_); }
 
-  std::unique_ptr<InFlight> request(std::vector<ImageSize> sizes) {
+  std::unique_ptr<InFlight> request(std::vector<ImageSize> sizes, const Limits& limits = {}) {
     Request request;
     for (const ImageSize size : sizes)
       request.media.push_back(to_media(encode_png(gradient(size))));
-    return std::make_unique<InFlight>(RequestId{1}, TenantId{0}, std::move(request), Limits{},
+    return std::make_unique<InFlight>(RequestId{1}, TenantId{0}, std::move(request), limits,
                                       Trace(clock_.now()), clock_.now() + std::chrono::hours(1),
                                       stop_.get_token(), stream_);
   }
@@ -107,6 +107,52 @@ TEST_F(MediaStageTest, FramesAreImagesThatFollowEachOther) {
   EXPECT_EQ(prepared_, targets_);
   EXPECT_EQ(served->request.messages[0].parts.size(), 5U);
   served->end(std::nullopt, clock_.now());
+}
+
+TEST_F(MediaStageTest, WhatIsKnownNeedsNoDecoder) {
+  std::vector<bool> needed{true, true};
+  int n_decoded = 0;
+  hooks_.find_features = [&needed](InFlight&) { return needed; };
+  hooks_.on_decoded = [&n_decoded](const std::optional<Error>&) { ++n_decoded; };
+  start();
+  const auto serve = [this] {
+    done_ = {};
+    prepared_.clear();
+    EXPECT_TRUE(stage_->try_submit(request({{20, 10}, {5, 40}})));
+    const auto served = done_.get_future().get();
+    EXPECT_EQ(served->frames.size(), 2U);
+    EXPECT_NE(served->frames[0].content, served->frames[1].content);
+    served->end(std::nullopt, clock_.now());
+    EXPECT_FALSE(terminal_error());
+  };
+  serve();
+  EXPECT_EQ(prepared_.size(), 2U);
+
+  needed = {false, true};
+  serve();
+  EXPECT_EQ(prepared_, (std::vector<ImageSize>{{5, 40}})) << "of two, the one that is needed";
+
+  needed = {false, false};
+  stage_.reset();
+  options_.decoder.zygote = nullptr;  // records are the stage's: none here
+  start();
+  EXPECT_TRUE(stage_->try_submit(request({{20, 10}, {5, 40}})));
+  EXPECT_EQ(terminal_error()->reason, "media_worker_unavailable");
+  EXPECT_EQ(n_decoded, 2);
+}
+
+TEST_F(MediaStageTest, RecordsObeyTheLimitsOfEachRequest) {
+  hooks_.find_features = [](InFlight&) { return std::vector<bool>(1, false); };
+  start();
+  ASSERT_TRUE(stage_->try_submit(request({{20, 10}})));
+  done_.get_future().get()->end(std::nullopt, clock_.now());
+  EXPECT_FALSE(terminal_error());
+  Limits lower;
+  lower.image_side_max = 19;
+
+  ASSERT_TRUE(stage_->try_submit(request({{20, 10}}, lower)));
+
+  EXPECT_EQ(terminal_error()->reason, "image_side_too_large");
 }
 
 TEST_F(MediaStageTest, ARefusedImageNamesItsField) {

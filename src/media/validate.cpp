@@ -134,7 +134,21 @@ Result<ProbedImage> validate_probe(const wire::ProbeReply& reply, std::size_t in
   MediaError error = check_size(size, limits);
   if (error == MediaError::kNone) error = check_scans(size, reply.n_scans, limits);
   if (error != MediaError::kNone) return refusal(error, index, reply, limits);
-  return ProbedImage{reply.format, size, reply.n_frames};
+  return ProbedImage{reply.format, size, reply.n_scans, reply.n_frames};
+}
+
+Result<void> check_request_pixels(std::span<const ProbedImage> images, std::int64_t pixels_max) {
+  std::int64_t n_pixels = 0;
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    n_pixels += images[i].size.pixels() * images[i].n_frames;
+    if (n_pixels > pixels_max) {
+      return make_error(ErrorCode::kTooLarge, "request_pixels_too_large",
+                        "the images up to image " + std::to_string(i + 1) + " have " +
+                            std::to_string(n_pixels) + " pixels, which exceed " +
+                            std::to_string(pixels_max) + " in one request");
+    }
+  }
+  return {};
 }
 
 Result<void> validate_decoded(const wire::DecodeReply& reply, const wire::DecodePlan& plan,

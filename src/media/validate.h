@@ -8,7 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <span>
 #include "core/image.h"
+
 #include "core/limits.h"
 #include "core/result.h"
 #include "media/wire.h"
@@ -25,6 +27,7 @@ inline constexpr std::int32_t kChannels = 3;
 struct ProbedImage {
   MediaFormat format = MediaFormat::kPng;
   ImageSize size;    // after orientation
+  int n_scans = 1;   // of a JPEG
   int n_frames = 1;  // that decoding goes through
 };
 
@@ -52,6 +55,10 @@ Error worker_failure(std::size_t index, std::string_view why);
 ///               contradicts itself, the limits or the protocol
 Result<ProbedImage> validate_probe(const wire::ProbeReply& reply, std::size_t index, int n_wanted,
                                    const wire::ImageLimits& limits);
+
+/// Pixels that decoding goes through, over all files and frames of a request.
+/// @errors  too_large `request_pixels_too_large`, for the first file that is above
+Result<void> check_request_pixels(std::span<const ProbedImage> images, std::int64_t pixels_max);
 
 /// @param plan  what was asked for
 /// @errors      as validate_probe

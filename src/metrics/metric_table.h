@@ -34,6 +34,13 @@ enum class MetricId {
   kUploadBytes,
   kEncodeSeconds,
   kEncodePatches,
+  kFeatureHits,
+  kFeatureMisses,
+  kFeatureSharedTiles,
+  kFeatureRemovals,
+  kFeatureSavedSeconds,
+  kFeatureBytes,
+  kFeatureEntries,
   kStepSeconds,
   kStepRows,
   kQueueDepth,
@@ -44,7 +51,7 @@ enum class MetricId {
   kBugs,
 };
 
-inline constexpr std::size_t kMetricCount = 27;
+inline constexpr std::size_t kMetricCount = 34;
 
 struct LabelDefinition {
   std::string_view name;

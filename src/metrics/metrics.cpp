@@ -90,6 +90,17 @@ std::vector<Gauge*> queue_gauges(prometheus::Registry& registry) {
   return series;
 }
 
+/// One counter for each value of the metric's only label.
+std::vector<Counter*> counters_by_label(prometheus::Registry& registry, MetricId id) {
+  auto& family = counters(registry, id);
+  const LabelDefinition& label = definition(id).labels.front();
+  std::vector<Counter*> series;
+  for (std::string_view value : label.values) {
+    series.push_back(&family.Add({{std::string(label.name), std::string(value)}}));
+  }
+  return series;
+}
+
 /// Every series of the only decoder class, from the start: a rate over the first death counts.
 std::vector<Counter*> death_counters(prometheus::Registry& registry) {
   auto& family = counters(registry, MetricId::kDecoderDeaths);
@@ -113,6 +124,7 @@ std::size_t table_index(const std::string& name) {
 struct Metrics::Series {
   prometheus::Registry registry;
   ReasonSet reasons;
+  Mutex feature_mutex;  // raising a counter is two steps
 
   Family<Counter>& requests = counters(registry, MetricId::kRequests);
   Family<Counter>& media_decodes = counters(registry, MetricId::kMediaDecodes);
@@ -138,6 +150,13 @@ struct Metrics::Series {
   Family<Gauge>& sandbox_level = gauges(registry, MetricId::kSandboxLevel);
   std::vector<Gauge*> queue_depth = queue_gauges(registry);
   Gauge& suspended_tenants = gauges(registry, MetricId::kSuspendedTenants).Add({});
+  Counter& feature_hits = counters(registry, MetricId::kFeatureHits).Add({});
+  Counter& feature_misses = counters(registry, MetricId::kFeatureMisses).Add({});
+  Counter& feature_shared = counters(registry, MetricId::kFeatureSharedTiles).Add({});
+  Counter& feature_saved = counters(registry, MetricId::kFeatureSavedSeconds).Add({});
+  std::vector<Counter*> feature_removals = counters_by_label(registry, MetricId::kFeatureRemovals);
+  Gauge& feature_bytes = gauges(registry, MetricId::kFeatureBytes).Add({});
+  Gauge& feature_entries = gauges(registry, MetricId::kFeatureEntries).Add({});
   Gauge& upload_bytes = gauges(registry, MetricId::kUploadBytes).Add({});
   Gauge& requests_in_flight = gauges(registry, MetricId::kRequestsInFlight).Add({});
   Gauge& running_sequences = gauges(registry, MetricId::kRunningSequences).Add({});
@@ -235,6 +254,26 @@ void Metrics::set_queue_depth(Queue queue, std::size_t depth) {
 
 void Metrics::set_suspended_tenants(int count) {
   series_->suspended_tenants.Set(count);
+}
+
+void Metrics::record_shared_tiles(int n_tiles) {
+  series_->feature_shared.Increment(n_tiles);
+}
+
+void Metrics::set_feature_cache(const FeatureCacheFigures& figures) {
+  Series& to = *series_;
+  MutexLock lock(to.feature_mutex);
+  const auto raise = [](Counter& counter, double value) {
+    if (value > counter.Value()) counter.Increment(value - counter.Value());
+  };
+  raise(to.feature_hits, static_cast<double>(figures.n_hits));
+  raise(to.feature_misses, static_cast<double>(figures.n_misses));
+  raise(to.feature_saved, to_seconds(figures.saved));
+  raise(*to.feature_removals[0], static_cast<double>(figures.n_evicted));
+  raise(*to.feature_removals[1], static_cast<double>(figures.n_expired));
+  raise(*to.feature_removals[2], static_cast<double>(figures.n_forgotten));
+  to.feature_bytes.Set(static_cast<double>(figures.n_bytes));
+  to.feature_entries.Set(static_cast<double>(figures.n_entries));
 }
 
 void Metrics::set_upload_bytes(std::size_t n_bytes) {

@@ -24,6 +24,18 @@ struct BuildInfo {
   std::string runtime;  // "fake", or "llama" and the commit it was built from
 };
 
+/// Of the feature cache: counts since the start, and what is there now.
+struct FeatureCacheFigures {
+  std::uint64_t n_hits = 0;
+  std::uint64_t n_misses = 0;
+  std::uint64_t n_evicted = 0;
+  std::uint64_t n_expired = 0;
+  std::uint64_t n_forgotten = 0;
+  Duration saved{};
+  std::size_t n_bytes = 0;
+  std::size_t n_entries = 0;
+};
+
 /// Distinct reasons that get a series of their own. docs/errors.md holds about half as many; more
 /// means that something put free text there, which must not grow the server's memory.
 inline constexpr std::size_t kReasonsMax = 64;
@@ -57,6 +69,12 @@ class Metrics {
 
   /// One encoder call.
   void record_encode(int n_patches, Duration duration);
+
+  /// Tiles that a request waits for together with an earlier one.
+  void record_shared_tiles(int n_tiles);
+
+  /// Figures never fall, but for what is there now.
+  void set_feature_cache(const FeatureCacheFigures& figures);
 
   /// One engine step.
   void record_step(int n_text_rows, int n_visual_rows, Duration duration);

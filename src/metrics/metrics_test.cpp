@@ -56,6 +56,9 @@ TEST(Metrics, ExpositionIsAsCommitted) {
   metrics.set_sandbox_level("A");
   metrics.record_media_fetch("fetched");
   metrics.set_upload_bytes(4096);
+  metrics.record_shared_tiles(2);
+  metrics.set_feature_cache({3, 4, 0, 0, 0, milliseconds(500), 10, 1});
+  metrics.set_feature_cache({9, 4, 2, 1, 1, milliseconds(1500), 2048, 3});
   metrics.record_encode(1024, milliseconds(30));
   metrics.record_step(3, 0, microseconds(900));
   metrics.record_step(1, 320, milliseconds(20));

@@ -1,5 +1,7 @@
 #include "pipeline/pipeline.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "admission/lower_limits.h"
@@ -8,6 +10,10 @@
 
 namespace tessera::pipeline {
 namespace {
+
+/// What features depend on besides the file and the plan. The weights are those of the process; a
+/// cache that outlives it has to name them here.
+constexpr std::string_view kPreprocessing = "preprocessing 1";
 
 generate::EngineOptions engine_options(const PipelineOptions& options) {
   generate::EngineOptions engine;
@@ -47,6 +53,7 @@ class Pipeline::Observer final : public generate::EngineObserver, public encode:
   void on_encode(int n_patches, Duration duration) override {
     metrics_.record_encode(n_patches, duration);
   }
+  void on_shared(int n_tiles) override { metrics_.record_shared_tiles(n_tiles); }
 
  private:
   metrics::Metrics& metrics_;
@@ -60,11 +67,13 @@ Pipeline::Pipeline(runtime::LoadedModel loaded, const PipelineOptions& options, 
       model_(loaded.model),
       info_(loaded.model->info()),
       admission_(options.limits),
+      feature_keys_(std::string(kPreprocessing)),
+      features_(options.features, clock),
       observer_(std::make_unique<Observer>(metrics)),
       engine_(std::move(loaded.executor), loaded.model, engine_options(options), clock,
               observer_.get()),
-      encode_(std::move(loaded.encoder), static_cast<std::size_t>(options.limits.requests_max),
-              clock, observer_.get(),
+      encode_(std::move(loaded.encoder), features_,
+              static_cast<std::size_t>(options.limits.requests_max), clock, observer_.get(),
               [this](std::unique_ptr<InFlight> request) { to_engine(std::move(request)); }),
       media_(media_options(options), clock, media_hooks()),
       fetch_(fetch_options(options), clock,
@@ -81,8 +90,9 @@ media::MediaHooks Pipeline::media_hooks() {
   hooks.plan = [this](InFlight& request, std::span<const ImageSize> sizes) {
     return plan_images(request, sizes);
   };
-  hooks.prepare = [this](InFlight& request, const Image& image) {
-    return prepare_image(request, image);
+  hooks.find_features = [this](InFlight& request) { return find_features(request); };
+  hooks.prepare = [this](InFlight& request, std::size_t image_index, const Image& image) {
+    return prepare_image(request, image_index, image);
   };
   hooks.next = [this](std::unique_ptr<InFlight> request) { to_encode(std::move(request)); };
   hooks.on_decoded = [this](const std::optional<Error>& error) {
@@ -167,10 +177,55 @@ Result<std::vector<ImageSize>> Pipeline::plan_images(InFlight& request,
   return targets;
 }
 
-Result<void> Pipeline::prepare_image(InFlight& request, const Image& image) const {
+/// Names the features of each tile, and takes those that are known.
+/// @return  of each image, whether any is missing
+std::vector<bool> Pipeline::find_features(InFlight& request) {
+  const bool shares = request.request.cache.scope == CachePolicy::Scope::kTenant;
+  std::vector<bool> is_missing(request.prompt.images.size(), false);
+  for (const VisualSegment* segment : encode::visual_segments(request.prompt)) {
+    const ImagePlan& image = request.prompt.images[segment->image_index];
+    const FrameSource& source = request.frames[segment->image_index];
+    cache::FeatureOrigin origin;
+    origin.tenant = request.tenant;
+    origin.content = source.content;
+    origin.frame = source.frame;
+    origin.decoded = image.decoded;
+    origin.planned = image.planned;
+    origin.n_tiles = image.n_tiles;
+    origin.tile = static_cast<int>(segment->tile_index);
+    origin.n_tokens = segment->n_tokens;
+    if (!shares) origin.only_for = request.id;
+    const Digest key = feature_keys_.key(origin);
+    auto known = shares ? features_.find(key) : nullptr;
+    if (known != nullptr) {
+      ++request.trace.counts.n_cached_tiles;
+    } else {
+      is_missing[segment->image_index] = true;
+    }
+    request.feature_keys.push_back(key);
+    request.embeddings.push_back(std::move(known));
+  }
+  request.tiles.resize(request.embeddings.size());
+  return is_missing;
+}
+
+Result<void> Pipeline::prepare_image(InFlight& request, std::size_t image_index,
+                                     const Image& image) const {
   TSR_ASSIGN_OR_RETURN(auto tiles, model_->prepare(image));
-  for (auto& tile : tiles) request.tiles.push_back(std::move(tile));
-  return {};
+  const auto segments = encode::visual_segments(request.prompt);
+  std::size_t n_planned = 0;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    if (segments[i]->image_index != image_index) continue;
+    if (n_planned < tiles.size() && request.embeddings[i] == nullptr) {
+      request.tiles[i] = std::move(tiles[n_planned]);
+    }
+    ++n_planned;
+  }
+  // What was planned and what was prepared must be the same tiles, or rows and positions part ways.
+  if (n_planned == tiles.size()) return {};
+  return make_error(ErrorCode::kInternal, "internal_error",
+                    std::to_string(tiles.size()) + " tiles were prepared; " +
+                        std::to_string(n_planned) + " were planned");
 }
 
 void Pipeline::to_fetch(std::unique_ptr<InFlight> request) {
@@ -185,16 +240,8 @@ void Pipeline::to_media(std::unique_ptr<InFlight> request) {
 }
 
 void Pipeline::to_encode(std::unique_ptr<InFlight> request) {
-  // What was planned and what was prepared must be the same tiles, or rows and positions part ways.
-  std::size_t n_planned = 0;
-  for (const Segment& segment : request->prompt.segments) {
-    n_planned += std::holds_alternative<VisualSegment>(segment) ? 1U : 0U;
-  }
-  if (n_planned != request->tiles.size()) {
-    request->end(make_error(ErrorCode::kInternal, "internal_error",
-                            std::to_string(request->tiles.size()) + " tiles were prepared; " +
-                                std::to_string(n_planned) + " were planned"),
-                 clock_.now());
+  if (std::ranges::find(request->embeddings, nullptr) == request->embeddings.end()) {
+    to_engine(std::move(request));
     return;
   }
   if (encode_.try_submit(std::move(request))) return;
@@ -220,6 +267,10 @@ void Pipeline::publish_gauges() {
   metrics_.set_queue_depth(metrics::Queue::kEncode, encode_.queue_depth());
   metrics_.set_suspended_tenants(media_.n_suspended());
   metrics_.set_requests_in_flight(static_cast<std::size_t>(admission_.n_admitted()));
+  const cache::FeatureCacheStats features = features_.stats();
+  metrics_.set_feature_cache({features.n_hits, features.n_misses, features.n_evicted,
+                              features.n_expired, features.n_forgotten, features.saved,
+                              features.n_bytes, features.n_entries});
 }
 
 }  // namespace tessera::pipeline

@@ -14,6 +14,8 @@
 #include <memory>
 
 #include "admission/admission.h"
+#include "cache/feature_cache.h"
+#include "cache/feature_keys.h"
 #include "core/clock.h"
 #include "core/limits.h"
 #include "encode/encode_stage.h"
@@ -34,6 +36,7 @@ struct PipelineOptions {
   int n_token_rows = 64;                                         // of one step
   int n_visual_rows = 64;                                        // of one step
   std::string model_name;                                        // empty = what the model file says
+  cache::FeatureCacheOptions features;
 };
 
 /// @thread Service's methods from any thread; construction and shutdown by the owner
@@ -53,7 +56,8 @@ class Pipeline final : public Service {
   /// Refuses new requests and ends every request in flight; joins every thread. Idempotent.
   void shutdown();
 
-  /// Puts queue depths, requests in flight and suspended tenants into the metrics; before each exposition.
+  /// Puts queue depths, requests in flight and suspended tenants into the metrics; before each
+  /// exposition.
   void publish_gauges();
 
  private:
@@ -62,7 +66,8 @@ class Pipeline final : public Service {
   Result<void> plan_prompt(InFlight& request, std::span<const ImageSize> sizes) const;
   Result<std::vector<ImageSize>> plan_images(InFlight& request,
                                              std::span<const ImageSize> sizes) const;
-  Result<void> prepare_image(InFlight& request, const Image& image) const;
+  std::vector<bool> find_features(InFlight& request);
+  Result<void> prepare_image(InFlight& request, std::size_t image_index, const Image& image) const;
   void to_fetch(std::unique_ptr<InFlight> request);
   void to_media(std::unique_ptr<InFlight> request);
   void to_encode(std::unique_ptr<InFlight> request);
@@ -77,6 +82,9 @@ class Pipeline final : public Service {
   admission::Admission admission_;
   std::atomic<bool> shutting_down_{false};
   std::atomic<std::uint64_t> n_requests_{0};
+
+  const cache::FeatureKeys feature_keys_;
+  cache::FeatureCache features_;
 
   // Last stage first, so that each stage's successor exists before it and outlives it.
   std::unique_ptr<Observer> observer_;

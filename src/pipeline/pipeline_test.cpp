@@ -84,6 +84,14 @@ class PipelineTest : public ::testing::Test {
     return read_all(*reader);
   }
 
+  /// Images that a decoder made pixels of.
+  int decodes() {
+    const std::string text = metrics_.expose();
+    const std::string line = "tessera_media_decodes_total{outcome=\"ok\",reason=\"none\"} ";
+    const auto at = text.find(line);
+    return at == std::string::npos ? 0 : std::stoi(text.substr(at + line.size()));
+  }
+
   const std::shared_ptr<FakeControl> control_ = std::make_shared<FakeControl>();
   FakeOptions fake_;
   PipelineOptions options_;
@@ -119,6 +127,84 @@ TEST_F(PipelineTest, AnswersAboutImagesThroughEveryStage) {
     EXPECT_GT(got.trace->in(stage), Duration{}) << to_string(stage);
   }
   EXPECT_EQ(control_->n_violations(), 0) << control_->last_violation();
+}
+
+TEST_F(PipelineTest, TheSecondMentionOfAnImageNeedsNoDecoderAndNoEncoder) {
+  options_.features = {1'000'000, true};
+  start();
+  const Answer first = answer(ask("say:one", 1));
+  ASSERT_FALSE(first.error) << first.error->message;
+  ASSERT_EQ(control_->n_calls(Call::kEncode), 1);
+  ASSERT_EQ(control_->n_calls(Call::kPrepare), 1);
+
+  const Answer second = answer(ask("say:other words", 3));
+
+  ASSERT_FALSE(second.error) << second.error->message;
+  EXPECT_EQ(second.text, "other words");
+  EXPECT_EQ(control_->n_calls(Call::kEncode), 1);
+  EXPECT_EQ(control_->n_calls(Call::kPrepare), 1);
+  EXPECT_EQ(second.trace->counts.n_cached_tiles, 3);
+  EXPECT_EQ(second.trace->in(Stage::kEncode), Duration{});
+  EXPECT_EQ(second.trace->in(Stage::kResize), Duration{});
+  EXPECT_EQ(decodes(), 1);
+}
+
+TEST_F(PipelineTest, OnlyTheNewOneOfTwoImagesIsDecodedAndEncoded) {
+  options_.features = {1'000'000, true};
+  start();
+  ASSERT_FALSE(answer(ask("say:one", 1)).error);
+  Request both = ask("say:both", 1);
+  both.media.push_back(media::testing::to_media(small_png({28, 56})));
+  both.messages[0].parts.emplace_back(ImagePart{1});
+
+  const Answer got = answer(std::move(both));
+
+  ASSERT_FALSE(got.error) << got.error->message;
+  EXPECT_EQ(control_->n_calls(Call::kPrepare), 2);
+  EXPECT_EQ(control_->n_calls(Call::kEncode), 2);
+  EXPECT_EQ(got.trace->counts.n_cached_tiles, 1);
+}
+
+TEST_F(PipelineTest, FeaturesAreNobodyElses) {
+  options_.features = {1'000'000, true};
+  start();
+  ASSERT_FALSE(answer(ask("say:one", 1)).error);
+
+  auto other = pipeline_->submit(ask("say:one", 1), TenantId{1}, Trace(clock_.now()));
+  const Answer got = read_all(*other);
+
+  EXPECT_EQ(control_->n_calls(Call::kEncode), 2);
+  EXPECT_EQ(got.trace->counts.n_cached_tiles, 0);
+  EXPECT_EQ(decodes(), 2) << "nor what the file is";
+}
+
+TEST_F(PipelineTest, ARequestThatSharesWithNoneReadsNothingAndLeavesNothing) {
+  options_.features = {1'000'000, true};
+  start();
+  const auto alone = [] {
+    Request request = ask("say:one", 2);
+    request.cache.scope = CachePolicy::Scope::kRequest;
+    return request;
+  };
+  ASSERT_FALSE(answer(ask("say:one", 1)).error);
+
+  ASSERT_FALSE(answer(alone()).error);
+  EXPECT_EQ(control_->n_calls(Call::kEncode), 2) << "the same image twice";
+  ASSERT_FALSE(answer(alone()).error);
+  EXPECT_EQ(control_->n_calls(Call::kEncode), 3);
+}
+
+TEST_F(PipelineTest, ImagesOfOneContentAskedAboutAtOnceAreEncodedOnce) {
+  options_.features = {1'000'000, true};
+  control_->fail(Call::kEncode, 1, Effect::kSlow);
+  start();
+  std::vector<StreamReader> readers;
+  for (int i = 0; i < 8; ++i) readers.push_back(submit(ask("say:yes", 1)).value());
+  control_->wait_until_held();
+  control_->release();
+
+  for (auto& reader : readers) EXPECT_EQ(read_all(reader).text, "yes");
+  EXPECT_EQ(control_->n_calls(Call::kEncode), 1);
 }
 
 TEST_F(PipelineTest, StagesSumToTheTotal) {
