@@ -216,6 +216,7 @@ asio::awaitable<void> Session::answer_whole(Exchange& exchange, AnswerHead head,
     co_await write_reply(exchange, std::move(reply));
     if (lost_ && !error) error = client_gone();
   }
+  if (context_.options.content_log != nullptr) exchange.answers = answer.take_texts();
   account(end->trace, error);
 }
 
@@ -275,6 +276,7 @@ asio::awaitable<void> Session::answer_stream(Exchange& exchange, AnswerHead head
   }
   end_answer(*wakeup);
 
+  exchange.answers = answer.take_texts();
   if (lost_) error = client_gone();
   if (error) exchange.error = error->code;
   if (error && !began && !lost_) co_await write_reply(exchange, error_reply(*error));

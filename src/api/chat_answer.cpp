@@ -174,6 +174,12 @@ bool WholeAnswer::complete() const {
                      [](const Choice& choice) { return choice.text.ended(); });
 }
 
+std::vector<std::string> WholeAnswer::take_texts() {
+  std::vector<std::string> texts;
+  for (Choice& choice : choices_) texts.push_back(std::move(choice.content));
+  return texts;
+}
+
 std::string WholeAnswer::body(const Trace& trace) {
   JsonWriter json;
   json.begin_object();
@@ -266,6 +272,7 @@ StreamedAnswer::StreamedAnswer(AnswerHead head, AnswerOptions options)
       options_(std::move(options)),
       began_(static_cast<std::size_t>(options_.n_choices)) {
   for (int i = 0; i < options_.n_choices; ++i) choices_.emplace_back(options_.stop);
+  if (options_.keeps_texts) texts_.resize(choices_.size());
 }
 
 void StreamedAnswer::add(TokenDelta token) {
@@ -301,6 +308,7 @@ void StreamedAnswer::send_role(std::size_t choice) {
 void StreamedAnswer::send_text(std::size_t choice, const std::string& text) {
   const std::vector<TokenDelta> logprobs = choices_[choice].take_logprobs();
   if (text.empty() && logprobs.empty()) return;
+  if (!texts_.empty()) texts_[choice] += text;
   ChunkWriter chunk(head_, options_);
   chunk.begin_choice(choice).key("content").text(text);
   chunk.end_choice(logprobs, nullptr);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/token_event.h"
@@ -27,6 +28,7 @@ struct AnswerOptions {
   bool logprobs = false;
   bool include_usage = false;  // streams only; a whole answer always has it
   bool with_trace = false;     // a `tessera` object with the stages
+  bool keeps_texts = false;    // for take_texts() of a stream
 };
 
 /// What both forms of an answer know about one choice.
@@ -71,6 +73,9 @@ class WholeAnswer {
   /// Of the texts so far.
   std::size_t n_bytes() const { return n_bytes_; }
 
+  /// What each choice said so far. Last: body() needs it, too.
+  std::vector<std::string> take_texts();
+
   /// The `chat.completion` object.
   /// @param trace  finished, when options.with_trace
   std::string body(const Trace& trace);
@@ -103,6 +108,9 @@ class StreamedAnswer {
   /// An error after the answer began.
   void fail(const Error& error);
 
+  /// What each choice said so far; empty without options.keeps_texts.
+  std::vector<std::string> take_texts() { return std::exchange(texts_, {}); }
+
   std::size_t ready_bytes() const { return ready_.size(); }
   /// Of all events so far, taken or not.
   std::size_t n_bytes() const { return n_taken_bytes_ + ready_.size(); }
@@ -117,7 +125,8 @@ class StreamedAnswer {
   const AnswerHead head_;
   const AnswerOptions options_;
   std::vector<ChoiceText> choices_;
-  std::vector<bool> began_;  // the event with the role was sent
+  std::vector<bool> began_;         // the event with the role was sent
+  std::vector<std::string> texts_;  // of the choices; empty unless they are kept
   std::string ready_;
   std::size_t n_taken_bytes_ = 0;
 };

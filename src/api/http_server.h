@@ -17,6 +17,7 @@
 
 #include "admission/api_keys.h"
 #include "api/chat_request.h"
+#include "content_log/content_log.h"
 #include "core/clock.h"
 #include "core/limits.h"
 #include "core/result.h"
@@ -44,6 +45,7 @@ struct HttpOptions {
   std::string sandbox_level;                // of image decoders, for /healthz: "A", "B" or "C"
   MediaSources media_sources;               // what chat requests may name by URL
   uploads::UploadStore* uploads = nullptr;  // outlives the server; null = no /v1/files
+  content_log::ContentLog* content_log = nullptr;  // outlives the server; null = none is written
   HttpTimeouts timeouts;
   /// Bodies being read and images waiting for their turn, over all connections.
   std::size_t media_bytes_max = std::size_t{1} << 30U;  // 16 bodies of the largest size

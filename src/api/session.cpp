@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "api/chat_request.h"
+#include "api/content_record.h"
 #include "api/media_reservation.h"
 #include "core/check.h"
 
@@ -342,17 +343,29 @@ asio::awaitable<void> Session::chat(Exchange& exchange) {
   }
 
   if (exchange.no_store) call->request.cache.scope = CachePolicy::Scope::kRequest;
+  content_log::ContentLog* log = context_.options.content_log;
+  if (log == nullptr) {
+    co_await answer_chat(exchange, *std::move(call));
+    co_return;
+  }
+  const ContentRecord record("req_" + exchange.id, exchange.tenant, unix_seconds(), call->request);
+  co_await answer_chat(exchange, *std::move(call));
+  log->try_append(record.finish(exchange.answers, exchange.error));
+}
+
+asio::awaitable<void> Session::answer_chat(Exchange& exchange, ChatCall call) {
   AnswerHead head{"chatcmpl-" + exchange.id, unix_seconds(), context_.model_name};
-  AnswerOptions options{call->request.n_choices, call->request.stop, call->request.logprobs,
-                        call->include_usage, exchange.with_trace};
+  AnswerOptions options{call.request.n_choices, call.request.stop,
+                        call.request.logprobs,  call.include_usage,
+                        exchange.with_trace,    context_.options.content_log != nullptr};
   auto submitted =
-      context_.service.submit(std::move(call->request), exchange.tenant, exchange.trace);
+      context_.service.submit(std::move(call.request), exchange.tenant, exchange.trace);
   if (!submitted) {
     co_await refuse_chat(exchange, error_reply(submitted.error()));
     co_return;
   }
   reader_.emplace(std::move(submitted).value());
-  if (call->stream) {
+  if (call.stream) {
     co_await answer_stream(exchange, std::move(head), std::move(options));
   } else {
     co_await answer_whole(exchange, std::move(head), std::move(options));

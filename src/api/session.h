@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/body_reader.h"
 #include "api/chat_answer.h"
@@ -61,6 +62,7 @@ class Session : public std::enable_shared_from_this<Session> {
     int status = 0;         // that was sent
     std::optional<ErrorCode> error;
     StaticText route = "none";
+    std::vector<std::string> answers;  // texts of the choices; only for the content log
   };
 
   // session.cpp: requests
@@ -78,6 +80,7 @@ class Session : public std::enable_shared_from_this<Session> {
       std::size_t bytes_max, std::size_t& n_reserved,
       std::function<Result<void>(std::string_view)> feed);
   Awaitable<void> chat(Exchange& exchange);
+  Awaitable<void> answer_chat(Exchange& exchange, ChatCall call);
   /// Ends a chat that never became a request of the pipeline.
   Awaitable<void> refuse_chat(Exchange& exchange, Reply reply);
   /// Empty when the connection was lost.

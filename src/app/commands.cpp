@@ -11,6 +11,7 @@
 #include "app/wiring.h"
 #include "cli/media_file.h"
 #include "cli/plan.h"
+#include "content_log/content_log.h"
 #include "core/log.h"
 
 namespace tessera::app {
@@ -27,7 +28,8 @@ constexpr std::chrono::milliseconds kStopGrace{700};
 constexpr std::chrono::milliseconds kStopDeadline{500};
 
 /// Ends the process when stopping takes too long. Nothing is lost: every answer has ended, and the
-/// server keeps nothing on disk.
+/// server keeps nothing on disk but its content log, whose lines have gone there unless the disk
+/// stands still.
 class StopDeadline {
  public:
   StopDeadline() : thread_([this](const std::stop_token& stop) { run(stop); }) {}
@@ -53,6 +55,7 @@ struct Session {
   std::unique_ptr<sandbox::Zygote> media_worker;
   MediaSources sources;
   std::unique_ptr<pipeline::Pipeline> pipeline;
+  std::unique_ptr<content_log::ContentLog> content_log;  // null = none is written
 };
 
 /// Files of the command line need no other source of media.
@@ -99,8 +102,10 @@ ExitCode run(const cli::PlanOptions& options, SignalWatcher& /*signals*/,
   return cli::run_plan(options, *std::move(media), *s.pipeline, terminal);
 }
 
-api::HttpOptions http_options(const cli::Settings& settings, admission::ApiKeys keys,
-                              std::string_view sandbox_level, const MediaSources& sources) {
+api::HttpOptions http_options(const Session& session, admission::ApiKeys keys,
+                              std::string_view sandbox_level) {
+  const cli::Settings& settings = session.settings.values;
+  const MediaSources& sources = session.sources;
   api::HttpOptions http;
   http.address = settings.host;
   http.port = static_cast<std::uint16_t>(settings.port);
@@ -111,6 +116,7 @@ api::HttpOptions http_options(const cli::Settings& settings, admission::ApiKeys 
   http.media_sources = {sources.fetcher != nullptr, sources.root.has_value(),
                         sources.uploads != nullptr};
   http.uploads = sources.uploads.get();
+  http.content_log = session.content_log.get();
   return http;
 }
 
@@ -125,15 +131,34 @@ void print_level(sandbox::SandboxLevel level, const cli::Terminal& terminal) {
                << (safe ? "" : ": not confined, as unsafe_decoders allows") << std::endl;
 }
 
+/// Whoever starts the server, and whoever reads its log, shall not overlook it.
+void announce_content_log(const cli::Settings& settings, const cli::Terminal& terminal) {
+  terminal.out << "tessera: WARNING: CONTENT IS LOGGED: what users send and what they are answered "
+                  "goes to "
+               << settings.content_log << std::endl;
+  log(LogLevel::kWarning, "content_is_logged");
+}
+
+/// Empty when the settings do not ask for it.
+Result<std::unique_ptr<content_log::ContentLog>> open_content_log(const cli::Settings& settings,
+                                                                  metrics::Metrics& metrics) {
+  if (settings.content_log.empty()) return std::unique_ptr<content_log::ContentLog>();
+  return content_log::ContentLog::open(
+      {settings.content_log, [&metrics] { metrics.record_content_log_loss(); }});
+}
+
 ExitCode serve(Session& session, SignalWatcher& signals, const cli::Terminal& terminal) {
   const cli::Settings& settings = session.settings.values;
   auto keys = load_keys(settings);
   if (!keys) return cli::print_startup_error(keys.error(), false, terminal);
+  auto content_log = open_content_log(settings, *session.metrics);
+  if (!content_log) return cli::print_startup_error(content_log.error(), false, terminal);
+  session.content_log = *std::move(content_log);
   const std::string_view level = sandbox::to_string(session.media_worker->level());
   pipeline::Pipeline& pipeline = *session.pipeline;
   metrics::Metrics& metrics = *session.metrics;
   api::HttpServer server(
-      http_options(settings, *std::move(keys), level, session.sources), pipeline,
+      http_options(session, *std::move(keys), level), pipeline,
       [&pipeline, &metrics, uploads = session.sources.uploads.get()] {
         pipeline.publish_gauges();
         if (uploads != nullptr) metrics.set_upload_bytes(uploads->total_bytes());
@@ -145,10 +170,12 @@ ExitCode serve(Session& session, SignalWatcher& signals, const cli::Terminal& te
   terminal.out << "tessera: " << pipeline.model().name << " at http://" << settings.host << ":"
                << *port << "/v1" << std::endl;
   print_level(session.media_worker->level(), terminal);
+  if (session.content_log != nullptr) announce_content_log(settings, terminal);
   signals.wait();
   terminal.out << "tessera: stopping" << std::endl;
   server.stop(kStopGrace);
   const StopDeadline deadline;
+  session.content_log.reset();  // writes what is queued
   pipeline.shutdown();
   return ExitCode::kOk;
 }

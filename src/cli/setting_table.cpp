@@ -93,6 +93,15 @@ constexpr std::array kTable = std::to_array<SettingDefinition>({
      "error, warning, info or debug", ""},
     {"log_format", kServer, [](Settings& s) -> SettingField { return &s.log_format; }, {}, "", "",
      "text for people, or json: one object a line", ""},
+    {"content_log", kServer, [](Settings& s) -> SettingField { return &s.content_log; }, {}, "",
+     "no content is logged",
+     "file for the text of every chat and its answers, one JSON object a line; needs "
+     "content_log_consent",
+     "users expect that nobody reads along; no image, key or URL goes there"},
+    {"content_log_consent", kServer,
+     [](Settings& s) -> SettingField { return &s.content_log_consent; }, {}, "", "none",
+     "the words i-log-what-users-send, without which content_log is refused",
+     "two settings are not made by accident"},
 
     {"allow_remote_media", kSources,
      [](Settings& s) -> SettingField { return &s.allow_remote_media; }, {}, "", "",

@@ -100,6 +100,20 @@ Result<void> check_together(const Limits& limits) {
   return {};
 }
 
+/// One setting alone is a mistake, and the harmful reading of a mistake is the wrong one.
+Result<void> check_content_log(const Settings& values) {
+  if (values.content_log.empty() && values.content_log_consent.empty()) return {};
+  if (values.content_log.empty()) {
+    return bad_setting("content_log_consent: there is no content_log that it would allow",
+                       "content_log_consent");
+  }
+  if (values.content_log_consent == kContentLogConsent) return {};
+  return bad_setting(
+      "content_log: would write down what users send; this needs content_log_consent = \"" +
+          std::string(kContentLogConsent) + "\", word for word",
+      "content_log");
+}
+
 Error bad_file(const std::string& name, std::string_view what) {
   return make_error(ErrorCode::kInvalidArgument, "bad_config_file",
                     name + ": " + std::string(what));
@@ -115,6 +129,7 @@ Result<LoadedSettings> load_settings(const SettingInputs& inputs) {
   TSR_RETURN_IF_ERROR(apply_flags(loaded, inputs.flags));
   TSR_RETURN_IF_ERROR(apply_bundled_model(loaded, inputs.bundled));
   TSR_RETURN_IF_ERROR(check_together(loaded.values.limits));
+  TSR_RETURN_IF_ERROR(check_content_log(loaded.values));
   return loaded;
 }
 

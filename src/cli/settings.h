@@ -26,6 +26,9 @@ inline constexpr std::array<std::string_view, 4> kLogLevelNames{"error", "warnin
 /// In the order of LogFormat.
 inline constexpr std::array<std::string_view, 2> kLogFormatNames{"text", "json"};
 
+/// What an operator has to say to have content logged: a path alone is set too easily.
+inline constexpr std::string_view kContentLogConsent = "i-log-what-users-send";
+
 struct Settings {
   // Model.
   std::string model_path;
@@ -56,6 +59,8 @@ struct Settings {
   std::string api_key_file;  // empty = no key is asked for
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
+  std::string content_log;          // file of what users send and are answered; empty = none
+  std::string content_log_consent;  // kContentLogConsent, or content_log is refused
 
   // Media that a request names instead of sending it.
   bool allow_remote_media = false;

@@ -151,6 +151,23 @@ TEST(Settings, SettingsThatContradictEachOtherAreAnError) {
             "limits.image_pixels_max: 40000000 exceeds limits.request_pixels_max, 10");
 }
 
+TEST(Settings, ContentIsLoggedOnlyWhenTwoSettingsSaySo) {
+  const std::string path = "content_log = \"c.jsonl\"\n";
+  const std::string consent = "content_log_consent = \"i-log-what-users-send\"\n";
+
+  EXPECT_EQ(message_of(with_file(path)),
+            "content_log: would write down what users send; this needs content_log_consent = "
+            "\"i-log-what-users-send\", word for word");
+  EXPECT_EQ(message_of(with_file(path + "content_log_consent = \"true\"\n")),
+            message_of(with_file(path)));
+  EXPECT_EQ(message_of(with_file(consent)),
+            "content_log_consent: there is no content_log that it would allow");
+  const auto both = load_settings(with_file(path + consent));
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_EQ(both->values.content_log, "c.jsonl");
+  EXPECT_TRUE(load_settings(with_file(""))->values.content_log.empty());
+}
+
 TEST(Settings, ErrorsNameTheSetting) {
   const auto loaded = load_settings(with_file("port = 70000\n"));
 

@@ -48,10 +48,11 @@ enum class MetricId {
   kRunningSequences,
   kKvCellsUsed,
   kKvCellsCapacity,
+  kContentLogLost,
   kBugs,
 };
 
-inline constexpr std::size_t kMetricCount = 34;
+inline constexpr std::size_t kMetricCount = 35;
 
 struct LabelDefinition {
   std::string_view name;

@@ -136,6 +136,7 @@ struct Metrics::Series {
   Counter& cached_tokens = counters(registry, MetricId::kCachedTokens).Add({});
   Counter& output_tokens = counters(registry, MetricId::kOutputTokens).Add({});
   Counter& encode_patches = counters(registry, MetricId::kEncodePatches).Add({});
+  Counter& content_log_lost = counters(registry, MetricId::kContentLogLost).Add({});
   Counter& bugs = counters(registry, MetricId::kBugs).Add({});
 
   Histogram& request_seconds = *histograms(registry, MetricId::kRequestSeconds).front();
@@ -291,6 +292,10 @@ void Metrics::set_running_sequences(int count) {
 void Metrics::set_kv_cells(int used, int capacity) {
   series_->kv_cells_used.Set(used);
   series_->kv_cells_capacity.Set(capacity);
+}
+
+void Metrics::record_content_log_loss() {
+  series_->content_log_lost.Increment();
 }
 
 std::string Metrics::expose() {

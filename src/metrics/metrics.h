@@ -85,6 +85,9 @@ class Metrics {
   void set_running_sequences(int count);
   void set_kv_cells(int used, int capacity);
 
+  /// A line of the content log that was not written.
+  void record_content_log_loss();
+
   /// The whole exposition, in table order, series sorted by labels.
   std::string expose();
 

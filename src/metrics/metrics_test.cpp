@@ -66,6 +66,7 @@ TEST(Metrics, ExpositionIsAsCommitted) {
   metrics.set_requests_in_flight(4);
   metrics.set_running_sequences(3);
   metrics.set_kv_cells(356, 8192);
+  metrics.record_content_log_loss();
 
   test_support::expect_matches_file(metrics.expose(), "src/metrics/testdata/exposition.txt");
 }
