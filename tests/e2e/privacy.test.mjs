@@ -3,13 +3,16 @@
 // logs, metrics, what the kernel shows of our processes, or files that are left behind.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
 
 import { connect, chatBytes, post, readUntil } from './support/http.mjs';
 import { dataUri, png } from './support/pictures.mjs';
+import { run } from './support/program.mjs';
 import { ask, endless, textPart, imagePart } from './support/questions.mjs';
 import { Server } from './support/server.mjs';
 
@@ -227,6 +230,39 @@ describe('with media by URL', () => {
   }
 });
 
+describe('with a content log', () => {
+  test('texts of chats are in its file and nowhere else, and nothing else is there', async () => {
+    const file = path.join(folder, 'content.jsonl');
+    const { canaries, said } = await assertPrivate('debug', 'json', [
+      '--content-log', file, '--content-log-consent', 'i-log-what-users-send',
+    ]);
+
+    const text = readFileSync(file, 'utf8');
+    const lines = text.split('\n').filter(Boolean).map((line) => JSON.parse(line));
+    // Of images, text chunks, URLs, names, headers, keys and refused bodies: no word.
+    assert.deepEqual(canaries.found(text).sort(), ['left', 'prompt', 'system']);
+    assert.ok(said.length > 0);
+    for (const answer of said) assert.ok(lines.some((line) => line.answers[0] === answer), answer);
+    assert.ok(lines.some((line) => line.n_images === 1 && line.error === null));
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+  });
+
+  test('one of its two settings is not enough', async () => {
+    const file = path.join(folder, 'refused.jsonl');
+    for (const args of [
+      ['--content-log', file],
+      ['--content-log', file, '--content-log-consent', 'yes'],
+      ['--content-log-consent', 'i-log-what-users-send'],
+    ]) {
+      const { code, stderr } = await run(['serve', '--port', '0', ...args]);
+      assert.equal(code, 2);
+      assert.match(stderr, /content_log/);
+    }
+    assert.ok(!existsSync(file));
+  });
+});
+
+/** @returns the words, and what the model said in whole answers */
 async function assertPrivate(level, format, args) {
   const canaries = new Canaries();
   const key = canaries.at('key');
@@ -242,6 +278,7 @@ async function assertPrivate(level, format, args) {
     const body = { ...ask(''), messages: [{ role: 'user', content: [imagePart(url)] }] };
     all[`URL ${i + 1}`] = [body, { Authorization: `Bearer ${key}` }];
   }
+  const said = [];
   let shown = '';
   for (const [name, [body, headers]] of Object.entries(all)) {
     const answer = post(server, body, headers);
@@ -250,6 +287,7 @@ async function assertPrivate(level, format, args) {
     assert.ok(status < 500, `${name}: ${status} ${text}`);
     // An answer may hold what the model says; a refusal holds nothing of what was sent.
     if (status >= 400) assert.deepEqual(canaries.found(text), [], `${name}: ${text}`);
+    if (name === 'an answer') said.push(JSON.parse(text).choices[0].message.content);
   }
   await sendUploads(server, canaries, key);
   await leaveDuringAnAnswer(server, canaries, key);
@@ -271,6 +309,7 @@ async function assertPrivate(level, format, args) {
   assert.deepEqual(canaries.found(shown), []);
   assert.deepEqual(readdirSync(scratch), []);
   if (format === 'json') server.stderr.split('\n').filter(Boolean).forEach(JSON.parse);
+  return { canaries, said };
 }
 
 async function leaveDuringAnAnswer(server, canaries, key) {
