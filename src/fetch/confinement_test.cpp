@@ -101,7 +101,7 @@ int end_confined(const NameServer& names, Deed deed) {
 /// On a thread of its own, as libcurl does.
 bool look_up(const char* name, const sockaddr_in& server) {
   bool found_home = false;
-  std::thread([&] {
+  std::jthread thread([&] {
     ::res_init();
     _res.nscount = 1;
     _res.nsaddr_list[0] = server;
@@ -111,7 +111,8 @@ bool look_up(const char* name, const sockaddr_in& server) {
     if (found->ai_family == AF_INET) std::memcpy(&address, found->ai_addr, sizeof address);
     found_home = address.sin_addr.s_addr == htonl(INADDR_LOOPBACK);
     ::freeaddrinfo(found);
-  }).join();
+  });
+  thread.join();
   return found_home;
 }
 
