@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <future>
+#include <thread>
 
 #include "core/token_stream.h"
 #include "media/testing/encode_images.h"
@@ -39,6 +40,15 @@ class MediaStageTest : public ::testing::Test {
     };
   }
 
+  ~MediaStageTest() override { std::filesystem::remove_all(folder_); }
+
+  /// @param mode  of fake_worker_main.cpp
+  void use_fake_worker(const std::string& mode) {
+    std::filesystem::create_directories(folder_);
+    std::filesystem::create_symlink(TESSERA_MEDIA_FAKE_WORKER, folder_ / mode);
+    options_.decoder.zygote = &testing::worker_zygote(folder_ / mode);
+  }
+
   void start() { stage_ = std::make_unique<MediaStage>(options_, clock_, hooks_); }
 
   std::unique_ptr<InFlight> request(std::vector<ImageSize> sizes, const Limits& limits = {}) {
@@ -52,6 +62,8 @@ class MediaStageTest : public ::testing::Test {
 
   std::optional<Error> terminal_error() { return std::get<StreamEnd>(*stream_->pop({})).error; }
 
+  const std::filesystem::path folder_ =
+      std::filesystem::path(::testing::TempDir()) / ("stage-" + std::to_string(::getpid()));
   SteadyClock clock_;
   std::stop_source stop_;
   std::shared_ptr<TokenStream> stream_ = std::make_shared<TokenStream>(stop_);
@@ -170,11 +182,7 @@ TEST_F(MediaStageTest, ARefusedImageNamesItsField) {
 }
 
 TEST_F(MediaStageTest, AFileThatStoppedADecoderIsRefusedTheSecondTime) {
-  const auto folder =
-      std::filesystem::path(::testing::TempDir()) / ("stage-" + std::to_string(::getpid()));
-  std::filesystem::create_directories(folder);
-  std::filesystem::create_symlink(TESSERA_MEDIA_FAKE_WORKER, folder / "probe_die");
-  options_.decoder.zygote = &testing::worker_zygote(folder / "probe_die");
+  use_fake_worker("probe_die");
   int n_deaths = 0;
   hooks_.on_death = [&n_deaths](DecoderDeath) { ++n_deaths; };
   start();
@@ -186,7 +194,6 @@ TEST_F(MediaStageTest, AFileThatStoppedADecoderIsRefusedTheSecondTime) {
   EXPECT_EQ(terminal_error()->message,
             "image 1: this file stopped the decoder before and is refused for 10 minutes");
   stage_->shutdown();
-  std::filesystem::remove_all(folder);
   EXPECT_EQ(n_deaths, 1);
 }
 
@@ -224,24 +231,16 @@ TEST_F(MediaStageTest, CancellationKillsAWorkerThatHangs) {
   EXPECT_TRUE(terminal_error().has_value());
 }
 
-TEST_F(MediaStageTest, ShutdownEndsWhatIsQueued) {
-  std::promise<void> planning;
-  std::promise<void> go_on;
-  hooks_.plan = [&](InFlight&, std::span<const ImageSize>) -> Result<std::vector<ImageSize>> {
-    planning.set_value();
-    go_on.get_future().wait();
-    return make_error(ErrorCode::kInternal, "internal_error", "enough");
-  };
+TEST_F(MediaStageTest, ShutdownEndsWhatRunsAndWhatIsQueued) {
+  use_fake_worker("probe_hang");
   start();
   ASSERT_TRUE(stage_->try_submit(request({{8, 8}})));
   ASSERT_TRUE(stage_->try_submit(request({{8, 8}})));
-  planning.get_future().wait();
-  std::jthread stopper([this] { stage_->shutdown(); });
+  while (stage_->queue_depth() > 1) std::this_thread::yield();
 
-  go_on.set_value();
-  stopper.join();
+  stage_->shutdown();
 
-  EXPECT_TRUE(terminal_error().has_value());
+  EXPECT_EQ(terminal_error()->code, ErrorCode::kUnavailable);
   EXPECT_EQ(terminal_error()->code, ErrorCode::kUnavailable);
 }
 
