@@ -12,6 +12,10 @@
 namespace tessera::media {
 namespace {
 
+bool shares(const InFlight& request) {
+  return request.request.cache.scope == CachePolicy::Scope::kTenant;
+}
+
 wire::ProbeReply to_reply(const ProbedImage& image) {
   wire::ProbeReply reply;
   reply.format = image.format;
@@ -133,6 +137,7 @@ Result<void> MediaStage::serve(InFlight& request, const std::stop_token& stop) {
 /// Without a decoder, when all files were seen before.
 Result<void> MediaStage::plan_from_records(InFlight& request, Plan& plan) {
   const auto& media = request.request.media;
+  if (!shares(request)) return {};
   std::vector<ProbedImage> probed;
   for (std::size_t i = 0; i < media.size(); ++i) {
     const auto record = records_.find(request.tenant, plan.contents[i], media[i].n_frames);
@@ -213,6 +218,7 @@ Result<void> MediaStage::decode(InFlight& request, DecodeSession& session, Plan&
 }
 
 void MediaStage::remember(const InFlight& request, const Plan& plan) {
+  if (!shares(request)) return;
   for (std::size_t i = 0; i < plan.probed.size(); ++i) {
     records_.store(request.tenant, plan.contents[i], request.request.media[i].n_frames,
                    to_reply(plan.probed[i]));

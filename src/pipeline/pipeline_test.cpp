@@ -192,6 +192,7 @@ TEST_F(PipelineTest, ARequestThatSharesWithNoneReadsNothingAndLeavesNothing) {
   EXPECT_EQ(control_->n_calls(Call::kEncode), 2) << "the same image twice";
   ASSERT_FALSE(answer(alone()).error);
   EXPECT_EQ(control_->n_calls(Call::kEncode), 3);
+  EXPECT_EQ(decodes(), 3) << "not even what the file is";
 }
 
 TEST_F(PipelineTest, ImagesOfOneContentAskedAboutAtOnceAreEncodedOnce) {

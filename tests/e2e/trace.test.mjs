@@ -8,7 +8,8 @@ import { png } from './support/pictures.mjs';
 import { ask, heldOutPicture } from './support/questions.mjs';
 import { useServer } from './support/server.mjs';
 
-const TRACE = { 'X-Tessera-Trace': '1' };
+// Each request pays for its image, whatever the one before left.
+const TRACE = { 'X-Tessera-Trace': '1', 'Cache-Control': 'no-store' };
 const SHAPES = heldOutPicture('images/000-shapes.png');
 const QUESTION = 'How many circles are there?';
 
