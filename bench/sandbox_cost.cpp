@@ -85,7 +85,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   std::printf("sandbox level %s\n", std::string(to_string((*zygote)->level())).c_str());
-  const media::DecoderOptions options{zygote->get()};
+  const media::DecoderOptions options{{zygote->get()}};
 
   measure("ask for a child, return at once", [&] { return (*zygote)->fork_child().has_value(); });
   measure("fork a child, let it end, reaped", [&] {

@@ -47,11 +47,11 @@ Result<void> check_messages(const Request& request, const Limits& limits) {
                  request.media.size(), images_max, "messages");
   }
   for (std::size_t i = 0; i < request.media.size(); ++i) {
-    if (request.media[i].size_bytes > limits.image_bytes_max) {
+    if (request.media[i].size_bytes > media_bytes_max(limits)) {
       return above(ErrorCode::kTooLarge, "image_too_large", "bytes of image " + std::to_string(i),
-                   request.media[i].size_bytes, limits.image_bytes_max, "messages");
+                   request.media[i].size_bytes, media_bytes_max(limits), "messages");
     }
-    const int n_frames = request.media[i].n_frames;
+    const int n_frames = request.media[i].n_frames.value_or(1);
     if (n_frames < 1) return out_of_range("frames", "≥ 1");
     if (n_frames > limits.frames_max) {
       return above(ErrorCode::kTooLarge, "too_many_frames", "frames of image " + std::to_string(i),

@@ -297,7 +297,7 @@ Result<void> BodyReader::header_character(char c) {
   }
   mode_ = Mode::kData;
   base64_ = Base64Decoder();
-  sink_.emplace(limits_.image_bytes_max);
+  sink_.emplace(media_bytes_max(limits_));
   return {};
 }
 

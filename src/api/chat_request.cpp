@@ -90,20 +90,25 @@ class MessageReader {
       TSR_ASSIGN_OR_RETURN(std::string value, text.string());
       return ContentPart(TextPart{std::move(value)});
     }
-    if (type == "image_url") {
+    if (type == "image_url" || type == "video_url") {
       if (role != Role::kUser) {
-        return invalid_at(type_field, "image_not_allowed", "only user messages may have images");
+        return invalid_at(type_field, "image_not_allowed",
+                          "only user messages may have images and videos");
       }
-      return read_image(field);
+      return read_image(field, type.c_str());
     }
-    for (const char* other : {"input_audio", "audio_url", "video_url", "file", "refusal"}) {
-      if (type == other) return type_field.unsupported("parts other than text and image_url");
+    for (const char* other : {"input_audio", "audio_url", "file", "refusal"}) {
+      if (type == other) {
+        return type_field.unsupported("parts other than text, image_url and video_url");
+      }
     }
-    return type_field.wrong_value("'text' or 'image_url'");
+    return type_field.wrong_value("'text', 'image_url' or 'video_url'");
   }
 
-  Result<ContentPart> read_image(const Field& part) {
-    TSR_ASSIGN_OR_RETURN(const Field image, part.require("image_url"));
+  /// Both kinds of part mean the same: the bytes say what a file is.
+  /// @param key  "image_url" or "video_url"
+  Result<ContentPart> read_image(const Field& part, const char* key) {
+    TSR_ASSIGN_OR_RETURN(const Field image, part.require(key));
     TSR_RETURN_IF_ERROR(image.expect_object());
     TSR_ASSIGN_OR_RETURN(const Field url, image.require("url"));
     ImagePart result;

@@ -120,7 +120,7 @@ TEST(ChatRequest, ReadsHowManyFramesOfAMovingImageAreWanted) {
 
   ASSERT_TRUE(frames_of("8"));
   EXPECT_EQ(frames_of("8")->request.media[0].n_frames, 8);
-  EXPECT_EQ(frames_of("null")->request.media[0].n_frames, 1);
+  EXPECT_EQ(frames_of("null")->request.media[0].n_frames, std::nullopt);
   for (const char* wrong : {"0", "-1", "1.5", "\"8\"", "99999999999"}) {
     ASSERT_FALSE(frames_of(wrong)) << wrong;
     EXPECT_EQ(frames_of(wrong).error().param, "messages[0].content[0].image_url.frames");

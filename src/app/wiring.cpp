@@ -102,7 +102,7 @@ Result<std::unique_ptr<fetch::Fetcher>> start_fetcher(const cli::Settings& setti
   options.dispatcher.fetcher_path = program_folder() / "tessera-fetcher";
   options.limits = settings.remote_limits;
   options.limits.item_bytes_max =
-      std::min(options.limits.item_bytes_max, settings.limits.image_bytes_max);
+      std::min(options.limits.item_bytes_max, media_bytes_max(settings.limits));
   options.rules.urls.allow_http = settings.remote_media_http;
   options.rules.domains = fetch::DomainRules::public_internet();
   if (const auto domains = split_list(settings.remote_media_domains); !domains.empty()) {
@@ -171,7 +171,7 @@ Result<std::unique_ptr<pipeline::Pipeline>> start_pipeline(const cli::Settings& 
                                                            const Clock& clock,
                                                            metrics::Metrics& metrics) {
   pipeline::PipelineOptions options;
-  options.decoder.zygote = &media_worker;
+  options.decoder.zygotes.image = &media_worker;
   TSR_ASSIGN_OR_RETURN(runtime::LoadedModel loaded, load_model(settings));
   options.limits = settings.limits;
   options.n_media_threads = settings.n_media_threads;

@@ -108,7 +108,8 @@ void add_command(CLI::App& program, RawCommand& command, const std::string& name
 }
 
 void add_frames(RawCommand& command) {
-  add_text(command, "--frames", "N", "frames to look at of each animated GIF or WebP [1]");
+  add_text(command, "--frames", "N",
+           "frames to look at of each video [8], animated GIF or WebP [1]");
 }
 
 void add_json(RawCommand& command, const std::string& what) {
@@ -234,8 +235,7 @@ Result<CommandLine> ask_options(const RawCommand& command) {
   options.image_paths.pop_back();
   options.system = text_of(command, "--system").value_or("");
   TSR_ASSIGN_OR_RETURN(options.max_tokens, whole_number(command, "--max-tokens"));
-  TSR_ASSIGN_OR_RETURN(const std::optional<int> n_frames, whole_number(command, "--frames"));
-  options.n_frames = n_frames.value_or(1);
+  TSR_ASSIGN_OR_RETURN(options.n_frames, whole_number(command, "--frames"));
   TSR_ASSIGN_OR_RETURN(options.temperature, temperature_of(command));
   TSR_ASSIGN_OR_RETURN(options.seed, seed_of(command));
   options.json = command.json;
@@ -246,8 +246,7 @@ Result<CommandLine> ask_options(const RawCommand& command) {
 
 Result<CommandLine> plan_options(const RawCommand& command) {
   TSR_ASSIGN_OR_RETURN(const std::optional<int> n_frames, whole_number(command, "--frames"));
-  PlanOptions options{positionals_of(command), n_frames.value_or(1), command.json,
-                      setting_flags(command)};
+  PlanOptions options{positionals_of(command), n_frames, command.json, setting_flags(command)};
   if (options.image_paths.empty()) return bad_usage("an image is missing", "plan");
   return CommandLine(std::move(options));
 }

@@ -58,7 +58,7 @@ struct AskOptions {
   std::optional<int> max_tokens;
   float temperature = 0.F;
   std::optional<std::uint64_t> seed;
-  int n_frames = 1;  // to take of a picture that moves
+  std::optional<int> n_frames;  // to take of a picture that moves
   bool json = false;
   bool quiet = false;
   SettingFlags settings;
@@ -66,7 +66,7 @@ struct AskOptions {
 
 struct PlanOptions {
   std::vector<std::string> image_paths;
-  int n_frames = 1;  // to take of a picture that moves
+  std::optional<int> n_frames;  // to take of a picture that moves
   bool json = false;
   SettingFlags settings;
 };

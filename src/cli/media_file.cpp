@@ -55,10 +55,10 @@ Result<EncodedMedia> load_media_file(const std::string& path, const Limits& limi
     if (n < 0) return unreadable("the file cannot be read");
     if (n == 0) break;
     const std::string_view bytes(buffer.data(), static_cast<std::size_t>(n));
-    if (media.size_bytes() + bytes.size() > limits.image_bytes_max) {
+    if (media.size_bytes() + bytes.size() > media_bytes_max(limits)) {
       return make_error(ErrorCode::kTooLarge, "image_too_large",
-                        "more than " + size_text(limits.image_bytes_max) +
-                            ", the limit of limits.image_bytes_max");
+                        "more than " + size_text(media_bytes_max(limits)) +
+                            ", the limit of limits.image_bytes_max and limits.video_bytes_max");
     }
     if (!media.write(bytes)) return no_memory();
   }
@@ -70,7 +70,8 @@ Result<EncodedMedia> load_media_file(const std::string& path, const Limits& limi
   return *std::move(sealed);
 }
 
-Result<std::vector<EncodedMedia>> load_media_files(std::span<const std::string> paths, int n_frames,
+Result<std::vector<EncodedMedia>> load_media_files(std::span<const std::string> paths,
+                                                   std::optional<int> n_frames,
                                                    const Limits& limits) {
   if (paths.size() > static_cast<std::size_t>(limits.images_max)) {
     return make_error(ErrorCode::kTooLarge, "too_many_images",

@@ -1,8 +1,9 @@
-// Image files named on the command line, read into memfds as the HTTP server's are.
+// Image and video files named on the command line, read into memfds as the HTTP server's are.
 //
 // Free functions without state; any thread.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,7 +14,7 @@
 
 namespace tessera::cli {
 
-/// Reads at most limits.image_bytes_max bytes. Pipes work as well as files.
+/// Reads at most media_bytes_max(limits) bytes. Pipes work as well as files.
 /// @return  a sealed memfd, its offset at the start
 /// @errors  not_found (image_not_found); invalid_argument (image_unreadable, image_empty);
 ///          too_large (image_too_large). The message does not name the file.
@@ -21,9 +22,10 @@ Result<EncodedMedia> load_media_file(const std::string& path, const Limits& limi
 
 /// All of them, or the first error with the image's number and name in front: these messages are
 /// for the terminal of the person who named the file.
-/// @param n_frames  to take of each that moves
+/// @param n_frames  to take of each that moves; unset = the default of its kind
 /// @errors  as above; too_large (too_many_images)
-Result<std::vector<EncodedMedia>> load_media_files(std::span<const std::string> paths, int n_frames,
+Result<std::vector<EncodedMedia>> load_media_files(std::span<const std::string> paths,
+                                                   std::optional<int> n_frames,
                                                    const Limits& limits);
 
 }  // namespace tessera::cli

@@ -14,6 +14,7 @@ struct Limits {
   // --- bytes ---
   std::size_t body_bytes_max = 64 * kMiB;    // three large photos in base64, with room
   std::size_t image_bytes_max = 20 * kMiB;   // a 40 MP JPEG at high quality
+  std::size_t video_bytes_max = 200 * kMiB;  // ten minutes of a phone's 1080p at a low rate
   std::size_t text_bytes_max = 4 * kMiB;     // JSON without its media: far above any context length
   std::size_t header_bytes_max = kMiB / 64;  // one long bearer token and a proxy's additions
   // four choices of the longest tokens with log probabilities stay far below
@@ -30,6 +31,13 @@ struct Limits {
   int file_frames_max = 1000;                     // half a minute, as animations go
   std::size_t icc_bytes_max = 4 * kMiB;           // real ones stay below 2 MiB
   std::size_t exif_bytes_max = kMiB / 16;         // what fits a JPEG's segment
+
+  // --- video ---
+  int videos_max = 4;             // per request; each needs its own frames of a context
+  int video_seconds_max = 600;    // by the timestamps of its pictures
+  int video_frames_max = 36'000;  // in the file: ten minutes at 60 a second
+  // decoding passes from key frames to the sampled ones: a minute of a core at most
+  std::int64_t video_pixels_max = 6'000'000'000;
 
   // --- tokens ---
   int output_tokens_max = 4096;      // per choice
@@ -49,8 +57,18 @@ struct Limits {
   std::chrono::milliseconds request_timeout{300'000};  // arrival → last token
 };
 
+/// What a file may have before anybody knows what it is. Its own kind's limit follows.
+constexpr std::size_t media_bytes_max(const Limits& limits) {
+  const bool takes_videos =
+      limits.videos_max > 0 && limits.video_bytes_max > limits.image_bytes_max;
+  return takes_videos ? limits.video_bytes_max : limits.image_bytes_max;
+}
+
 /// Limits that one request may name to lower them; there are fewer.
 inline constexpr std::size_t kLimitWishesMax = 32;
+
+/// Frames that are taken of a video when the request does not say.
+inline constexpr int kVideoFramesDefault = 8;
 
 /// OpenAI allows four.
 inline constexpr std::size_t kStopStringsMax = 4;

@@ -19,12 +19,14 @@ enum class Role { kSystem, kUser, kAssistant };
 /// How much of an image's detail the model should see; OpenAI's `detail`.
 enum class ImageDetail { kAuto, kLow, kHigh };
 
-/// The bytes of one image file as they were sent, in a memfd. Untrusted.
+/// The bytes of one image or video file as they were sent, in a memfd. Untrusted.
 struct EncodedMedia {
   UniqueFd fd;
   std::size_t size_bytes = 0;
   std::string field = {};  // where the request has it; for errors' `param`; may be empty
-  int n_frames = 1;        // to take of a picture that moves, spread over all that it has
+  // to take of a picture that moves, spread over all that it has; unset = one of an image,
+  // kVideoFramesDefault of a video
+  std::optional<int> n_frames = {};
 };
 
 /// An item of Request::media whose bytes are not here yet: the request names them by a URL of any

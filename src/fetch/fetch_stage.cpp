@@ -98,7 +98,7 @@ Result<void> FetchStage::serve(InFlight& request, const std::stop_token& stop) {
   // The most that it may keep is taken from the budget before anything is there. Only a request
   // that names both files and web pages may hold twice as much for a moment.
   const std::size_t n_bytes_max = std::min(
-      request.request.pending.size() * request.limits.image_bytes_max, options_.request_bytes_max);
+      request.request.pending.size() * media_bytes_max(request.limits), options_.request_bytes_max);
   auto reservation = budget_.try_reserve(n_bytes_max);
   if (reservation == nullptr) {
     return busy("server_busy", "the server holds as many images as it may; try again later");
@@ -138,7 +138,7 @@ Result<EncodedMedia> FetchStage::read_local(const InFlight& request, std::size_t
     return sources.upload(request.tenant, url.unredacted().substr(kUploadScheme.size()));
   }
   if (sources.root == nullptr) return media_url_unavailable(index);
-  return sources.root->read(url, index, request.limits.image_bytes_max);
+  return sources.root->read(url, index, media_bytes_max(request.limits));
 }
 
 Result<void> FetchStage::fetch_remote(InFlight& request, const std::stop_token& stop) const {
@@ -173,11 +173,11 @@ Result<std::size_t> FetchStage::check_sizes(const InFlight& request) const {
   for (const PendingMedia& pending : request.request.pending) {
     const std::size_t size_bytes = request.request.media[pending.media_index].size_bytes;
     n_bytes += size_bytes;
-    if (size_bytes > request.limits.image_bytes_max) {
+    if (size_bytes > media_bytes_max(request.limits)) {
       return at_field(make_error(ErrorCode::kTooLarge, "image_too_large",
                                  "bytes of image " + std::to_string(pending.media_index) + ": " +
                                      std::to_string(size_bytes) + " exceeds the limit of " +
-                                     std::to_string(request.limits.image_bytes_max)),
+                                     std::to_string(media_bytes_max(request.limits))),
                       request, pending);
     }
     if (n_bytes > options_.request_bytes_max) {

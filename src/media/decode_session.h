@@ -1,21 +1,27 @@
-// The server's half of stage 3: one request's images through one single-use child of the media
-// worker's zygote.
+// The server's half of stage 3: one request's files through one single-use child of each decoder
+// class that it needs.
 //
-//   auto session = DecodeSession::open(options, limits, media, stop);  // early refusals, then a
-//   child auto probed  = session->probe();                                   // sizes, for planning
+//   auto session = DecodeSession::open(options, limits, media, stop);  // early refusals, children
+//   auto probed  = session->probe();                                   // sizes, for planning
 //   auto images  = session->decode();                                  // pixels
 //
+// The children work one after the other, in the order of the request's files: a request never takes
+// more than one core for decoding.
+//
 // Nothing that the child says is believed unchecked (validate.h), and no byte of a file is parsed
-// in this process beyond its signature (sniff.h). The child cannot outlive the session: the
-// destructor has it killed and reaped, whatever it is doing, and waits for neither.
+// in this process beyond its signature (sniff.h). No child outlives the session: the destructor has
+// them killed and reaped, whatever they are doing, and waits for neither.
 // @thread one thread at a time; the stop request comes from any thread
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/image.h"
@@ -23,45 +29,32 @@
 #include "core/request.h"
 #include "core/result.h"
 #include "media/decoder_death.h"
+#include "media/decoder_options.h"
 #include "media/validate.h"
 #include "sandbox/stop_event.h"
 #include "sandbox/zygote.h"
 
 namespace tessera::media {
 
-struct DecoderOptions {
-  /// Of the media worker; borrowed, outlives every session. Null = no image can be decoded.
-  sandbox::Zygote* zygote = nullptr;
-
-  /// Wall clock of the child's start, of probing all images, and of decoding them together with
-  /// what follows. A child starts in less than a millisecond; the rest is for a loaded machine.
-  std::chrono::milliseconds base_timeout{2000};
-
-  /// Added to decoding. The slowest format (progressive JPEG) takes about 50 ms of a core.
-  std::chrono::milliseconds timeout_per_megapixel{100};
-};
-
 class DecodeSession {
  public:
   /// Refuses what needs no child (counts, bytes, signatures), seals the files against change and
-  /// hands them to a child. The files are not needed by the session afterwards. When the zygote
-  /// dies before the child runs, a second one is asked: no byte of the files was looked at.
+  /// hands them to their children. The files are not needed by the session afterwards. When a
+  /// zygote dies before its child runs, a second one is asked: no byte of the files was looked at.
   /// @param media  ≥ 1 memfds; nobody may hold a writable mapping of one
-  /// @errors  too_large `too_many_images`, `image_bytes_too_large`; invalid_argument `image_empty`;
-  ///          unsupported_media `image_format_unsupported`; unavailable
-  ///          `media_worker_unavailable` (no child could be started); internal (a file that cannot
-  ///          be sealed or is shorter than said)
+  /// @errors  those of check_media(); unavailable `media_worker_unavailable` (no child could be
+  ///          started)
   static Result<DecodeSession> open(const DecoderOptions& options, const Limits& limits,
                                     std::span<const EncodedMedia> media, std::stop_token stop);
 
   /// Sizes from headers alone. Call once.
-  /// @errors  the first refused image's: invalid_argument `image_invalid`; too_large
-  ///          `image_too_large`, `image_side_too_large`, `image_aspect_too_large`,
-  ///          `image_scans_too_many`, `request_pixels_too_large`; unsupported_media
-  ///          `image_format_unsupported`, `image_variant_unsupported`; unprocessable_media
-  ///          `media_decoder_failed`
-  ///          (died, was late, or broke the protocol); cancelled
+  /// @errors  the first refused file's, as refusal() and check_request_pixels() give them;
+  ///          unprocessable_media `media_decoder_failed` (died, was late, or broke the protocol);
+  ///          cancelled
   Result<std::vector<ProbedImage>> probe();
+
+  /// What the decoders said of each file, checked; after probe().
+  std::span<const wire::ProbeReply> replies() const { return replies_; }
 
   /// Pixels at full size, in order, of each sampled frame. Call once; probes first when probe() was
   /// not called.
@@ -77,29 +70,41 @@ class DecodeSession {
   /// How the child ended, when it did not end in order: after `media_decoder_failed`.
   std::optional<DecoderDeath> death() const { return death_; }
   /// The file that the child had then.
-  std::size_t item_of_death() const { return item_; }
+  const MediaItem& item_of_death() const { return items_[item_]; }
 
  private:
-  DecodeSession(const DecoderOptions& options, const Limits& limits,
-                std::span<const EncodedMedia> media, std::unique_ptr<sandbox::StopEvent> stop,
-                sandbox::ZygoteChild child);
+  struct Item : MediaItem {
+    std::string field;  // of the request, for errors
+    int n_frames_wanted = 1;
+  };
 
+  DecodeSession(const DecoderOptions& options, const Limits& limits,
+                std::unique_ptr<sandbox::StopEvent> stop);
+
+  Result<void> start(DecoderClass decoder_class, std::span<const EncodedMedia> media,
+                     const sandbox::WaitLimits& wait);
+  sandbox::WaitLimits within(std::chrono::milliseconds time) const;
   Result<ProbedImage> probe_item(const sandbox::WaitLimits& wait);
-  Result<std::vector<Image>> decode_item(ImageSize target, TimePoint deadline);
+  Result<std::vector<Image>> decode_item(ImageSize target, const sandbox::WaitLimits& wait);
   Result<std::vector<Image>> read_pixels(const UniqueFd& output, const wire::DecodePlan& plan);
-  Error transport_error(std::size_t index, sandbox::IoStatus status);
-  Error child_failure(std::size_t index, std::string_view why, DecoderDeath death);
+  Error transport_error(sandbox::IoStatus status);
+  Error child_failure(std::string_view why, DecoderDeath death);
   Error refused_reply(Error error);
 
+  /// That has the current item.
+  sandbox::ZygoteChild& child() {
+    return *children_[static_cast<std::size_t>(items_[item_].decoder_class)];
+  }
+
   DecoderOptions options_;
-  wire::ImageLimits limits_;
-  std::int64_t request_pixels_max_;
-  std::vector<std::string> fields_;   // of the files, for errors; one each
-  std::vector<int> n_frames_wanted_;  // of the files
+  Limits limits_;
+  std::vector<Item> items_;
   std::vector<ProbedImage> probed_;
-  std::size_t item_ = 0;  // that the child works on
+  std::vector<wire::ProbeReply> replies_;
+  std::size_t item_ = 0;  // that is worked on
   std::unique_ptr<sandbox::StopEvent> stop_;
-  sandbox::ZygoteChild child_;
+  // One of each class that the items need.
+  std::array<std::optional<sandbox::ZygoteChild>, kDecoderClasses.size()> children_;
   std::optional<DecoderDeath> death_;
 };
 

@@ -33,7 +33,7 @@ using testing::to_media;
 constexpr milliseconds kPatient{60'000};
 
 DecoderOptions real_worker() {
-  return {&testing::worker_zygote(TESSERA_MEDIA_WORKER), kPatient, milliseconds(0)};
+  return {{&testing::worker_zygote(TESSERA_MEDIA_WORKER)}, kPatient, milliseconds(0)};
 }
 
 std::vector<EncodedMedia> media_of(std::initializer_list<testing::ByteVector> files) {
@@ -196,7 +196,7 @@ TEST(DecodeSession, RefusesAnUnknownTypeAndNamesWhatItIs) {
   EXPECT_EQ(session.error().code, ErrorCode::kUnsupportedMedia);
   EXPECT_EQ(session.error().reason, "image_format_unsupported");
   EXPECT_EQ(session.error().message,
-            "image 1: PDF is not supported; supported formats: JPEG, PNG, WebP, GIF, AVIF");
+            "image 1: PDF is not supported; supported formats: " + std::string(kSupportedFormats));
 }
 
 TEST(DecodeSession, RefusesTooManyImagesAndTooManyBytes) {
@@ -322,7 +322,7 @@ TEST(DecodeSession, SurvivesTheDeathOfTheZygote) {
   ASSERT_TRUE(session->probe());
 
   ::kill(only_new(before), SIGSTOP);  // so that it cannot be quicker than its end
-  ::kill(worker.zygote->pid(), SIGKILL);
+  ::kill(worker.zygotes.image->pid(), SIGKILL);
 
   EXPECT_EQ(reason_of(session->decode()), "media_decoder_failed");
   EXPECT_EQ(session->death(), DecoderDeath::kLost);
@@ -423,7 +423,7 @@ class HostileWorker : public ::testing::Test {
     if (!std::filesystem::is_symlink(link)) {
       std::filesystem::create_symlink(TESSERA_MEDIA_FAKE_WORKER, link);
     }
-    return {&testing::worker_zygote(std::filesystem::absolute(link)), timeout, milliseconds(0)};
+    return {{&testing::worker_zygote(std::filesystem::absolute(link))}, timeout, milliseconds(0)};
   }
 
   std::vector<EncodedMedia> media_ =
@@ -464,10 +464,10 @@ INSTANTIATE_TEST_SUITE_P(
                       "probe_twice", "probe_flood", "probe_wrong_index", "probe_wrong_version",
                       "probe_wrong_kind", "probe_unknown_error", "probe_unknown_format",
                       "probe_no_scans", "probe_no_frames", "probe_unwanted_frames",
-                      "decode_wrong_frames", "decode_die", "decode_exit", "decode_keeps_mapping",
-                      "decode_keeps_writing", "probe_forbidden", "decode_twice",
-                      "decode_wrong_index", "decode_wrong_size", "decode_wrong_stride",
-                      "decode_wrong_channels", "decode_unknown_error"),
+                      "probe_no_passed_frames", "probe_other_class", "decode_wrong_frames",
+                      "decode_die", "decode_exit", "decode_keeps_mapping", "decode_keeps_writing",
+                      "probe_forbidden", "decode_twice", "decode_wrong_index", "decode_wrong_size",
+                      "decode_wrong_stride", "decode_wrong_channels", "decode_unknown_error"),
     [](const auto& info) { return std::string(info.param); });
 
 TEST_F(HostileWorker, ImpossibleSizesAreRefusedBeforeAnythingIsAllocated) {

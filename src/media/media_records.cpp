@@ -5,7 +5,7 @@ namespace tessera::media {
 std::optional<wire::ProbeReply> MediaRecords::find(TenantId tenant, const Digest& content,
                                                    int n_frames_wanted) {
   MutexLock lock(mutex_);
-  const auto found = records_.find({tenant, content, n_frames_wanted > 1});
+  const auto found = records_.find({tenant, content, n_frames_wanted});
   if (found == records_.end()) return std::nullopt;
   uses_.splice(uses_.begin(), uses_, found->second.use);
   return found->second.reply;
@@ -13,7 +13,7 @@ std::optional<wire::ProbeReply> MediaRecords::find(TenantId tenant, const Digest
 
 void MediaRecords::store(TenantId tenant, const Digest& content, int n_frames_wanted,
                          const wire::ProbeReply& reply) {
-  const Key key{tenant, content, n_frames_wanted > 1};
+  const Key key{tenant, content, n_frames_wanted};
   MutexLock lock(mutex_);
   if (records_.contains(key)) return;
   if (records_.size() >= n_max_) {

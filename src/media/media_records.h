@@ -26,7 +26,7 @@ class MediaRecords {
  public:
   explicit MediaRecords(std::size_t n_max = kRecordsMax) : n_max_(n_max) {}
 
-  /// What a decoder said of these bytes. Nothing when it was not asked for frames and that matters.
+  /// What a decoder said of these bytes when as many frames were wanted, which it may depend on.
   std::optional<wire::ProbeReply> find(TenantId tenant, const Digest& content, int n_frames_wanted);
 
   /// Keeps a sound reply.
@@ -36,8 +36,7 @@ class MediaRecords {
   void forget(TenantId tenant);
 
  private:
-  /// Frames are counted only when more than one is wanted.
-  using Key = std::tuple<TenantId, Digest, bool>;
+  using Key = std::tuple<TenantId, Digest, int>;
   struct Record {
     wire::ProbeReply reply;
     std::list<Key>::iterator use;

@@ -39,7 +39,7 @@ struct MediaHooks {
   /// One image was decoded, or its session failed; may be empty.
   std::function<void(const std::optional<Error>&)> on_decoded;
   /// A decoder did not end in order; may be empty.
-  std::function<void(DecoderDeath)> on_death;
+  std::function<void(DecoderClass, DecoderDeath)> on_death;
 };
 
 struct MediaStageOptions {
@@ -77,10 +77,10 @@ class MediaStage {
 
   void run(const std::stop_token& stop);
   Result<void> plan_from_records(InFlight& request, Plan& plan);
-  Result<void> make_plan(InFlight& request, Plan& plan);
+  Result<void> make_plan(InFlight& request, std::span<const ProbedImage> probed, Plan& plan);
   Result<void> serve(InFlight& request, const std::stop_token& stop);
   Result<void> decode(InFlight& request, DecodeSession& session, Plan& plan);
-  void remember(const InFlight& request, const Plan& plan);
+  void remember(const InFlight& request, const DecodeSession& session, const Plan& plan);
   void record_death(const InFlight& request, const DecodeSession& session, DecoderDeath death);
 
   const MediaStageOptions options_;

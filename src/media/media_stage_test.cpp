@@ -23,7 +23,7 @@ using testing::to_media;
 class MediaStageTest : public ::testing::Test {
  protected:
   MediaStageTest() {
-    options_.decoder.zygote = &testing::worker_zygote(TESSERA_MEDIA_WORKER);
+    options_.decoder.zygotes.image = &testing::worker_zygote(TESSERA_MEDIA_WORKER);
     options_.decoder.base_timeout = std::chrono::seconds(60);
     options_.n_threads = 1;
     options_.queue_capacity = 4;
@@ -46,7 +46,7 @@ class MediaStageTest : public ::testing::Test {
   void use_fake_worker(const std::string& mode) {
     std::filesystem::create_directories(folder_);
     std::filesystem::create_symlink(TESSERA_MEDIA_FAKE_WORKER, folder_ / mode);
-    options_.decoder.zygote = &testing::worker_zygote(folder_ / mode);
+    options_.decoder.zygotes.image = &testing::worker_zygote(folder_ / mode);
   }
 
   void start() { stage_ = std::make_unique<MediaStage>(options_, clock_, hooks_); }
@@ -146,7 +146,7 @@ TEST_F(MediaStageTest, WhatIsKnownNeedsNoDecoder) {
 
   needed = {false, false};
   stage_.reset();
-  options_.decoder.zygote = nullptr;  // records are the stage's: none here
+  options_.decoder.zygotes.image = nullptr;  // records are the stage's: none here
   start();
   EXPECT_TRUE(stage_->try_submit(request({{20, 10}, {5, 40}})));
   EXPECT_EQ(terminal_error()->reason, "media_worker_unavailable");
@@ -184,7 +184,9 @@ TEST_F(MediaStageTest, ARefusedImageNamesItsField) {
 TEST_F(MediaStageTest, AFileThatStoppedADecoderIsRefusedTheSecondTime) {
   use_fake_worker("probe_die");
   int n_deaths = 0;
-  hooks_.on_death = [&n_deaths](DecoderDeath) { ++n_deaths; };
+  hooks_.on_death = [&n_deaths](DecoderClass decoder_class, DecoderDeath) {
+    n_deaths += decoder_class == DecoderClass::kImage ? 1 : 0;
+  };
   start();
   auto same = [this] { return request({{20, 10}}); };
 
@@ -213,7 +215,7 @@ TEST_F(MediaStageTest, RefusedPlanEndsTheRequestBeforeAnyPixelIsDecoded) {
 }
 
 TEST_F(MediaStageTest, WorkerThatCannotBeStartedIsTheRequestsError) {
-  options_.decoder.zygote = nullptr;
+  options_.decoder.zygotes.image = nullptr;
   start();
 
   ASSERT_TRUE(stage_->try_submit(request({{20, 10}})));
@@ -222,7 +224,7 @@ TEST_F(MediaStageTest, WorkerThatCannotBeStartedIsTheRequestsError) {
 }
 
 TEST_F(MediaStageTest, CancellationKillsAWorkerThatHangs) {
-  options_.decoder.zygote = &testing::worker_zygote(TESSERA_MEDIA_FAKE_WORKER);
+  options_.decoder.zygotes.image = &testing::worker_zygote(TESSERA_MEDIA_FAKE_WORKER);
   start();
   ASSERT_TRUE(stage_->try_submit(request({{20, 10}})));
 
@@ -246,7 +248,7 @@ TEST_F(MediaStageTest, ShutdownEndsWhatRunsAndWhatIsQueued) {
 
 TEST(ProbeSizes, GivesSizesInOrderAndNothingForNoMedia) {
   DecoderOptions options;
-  options.zygote = &testing::worker_zygote(TESSERA_MEDIA_WORKER);
+  options.zygotes.image = &testing::worker_zygote(TESSERA_MEDIA_WORKER);
   Request request;
   EXPECT_TRUE(probe_sizes(options, Limits{}, request, {}).value().empty());
 

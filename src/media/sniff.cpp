@@ -34,6 +34,9 @@ constexpr std::array kSignatures{
     Signature{0, "II+\0"sv, FileKind::kTiff},
     Signature{0, "MM\0+"sv, FileKind::kTiff},
     Signature{0, "\x1A\x45\xDF\xA3"sv, FileKind::kVideo},  // Matroska, WebM
+    Signature{4, "moov"sv, FileKind::kVideo},              // QuickTime before it had brands
+    Signature{4, "mdat"sv, FileKind::kVideo},
+    Signature{4, "wide"sv, FileKind::kVideo},
 };
 
 // Brands of ISO base media files; a file with none of them first is taken for a video.
@@ -92,7 +95,7 @@ FileKind sniff_container(std::string_view head) {
       return FileKind::kWebp;
     }
     return head.substr(std::min<std::size_t>(8, head.size())).starts_with("AVI "sv)
-               ? FileKind::kVideo
+               ? FileKind::kOtherVideo
                : FileKind::kUnknown;
   }
   if (head.size() >= 12 && head.substr(4, 4) == "ftyp"sv) return sniff_brands(head);
@@ -126,8 +129,11 @@ std::optional<MediaFormat> decodable(FileKind kind) {
       return MediaFormat::kGif;
     case FileKind::kAvif:
       return MediaFormat::kAvif;
-    case FileKind::kBmp:
     case FileKind::kHeic:
+      return MediaFormat::kHeic;
+    case FileKind::kVideo:
+      return MediaFormat::kVideo;
+    case FileKind::kBmp:
     case FileKind::kHtml:
     case FileKind::kIcon:
     case FileKind::kJpeg2000:
@@ -135,7 +141,7 @@ std::optional<MediaFormat> decodable(FileKind kind) {
     case FileKind::kPdf:
     case FileKind::kSvg:
     case FileKind::kTiff:
-    case FileKind::kVideo:
+    case FileKind::kOtherVideo:
     case FileKind::kUnknown:
       return std::nullopt;
   }
@@ -157,7 +163,7 @@ std::string_view describe(FileKind kind) {
     case FileKind::kBmp:
       return "BMP";
     case FileKind::kHeic:
-      return "HEIC (an option that is not built into this server)";
+      return "HEIC";
     case FileKind::kHtml:
       return "an HTML page";
     case FileKind::kIcon:
@@ -174,10 +180,12 @@ std::string_view describe(FileKind kind) {
       return "TIFF";
     case FileKind::kVideo:
       return "a video";
+    case FileKind::kOtherVideo:
+      return "a video in this container";
     case FileKind::kUnknown:
-      return "a file that is not a known image";
+      return "a file that is no known image or video";
   }
-  return "a file that is not a known image";
+  return "a file that is no known image or video";
 }
 
 }  // namespace tessera::media

@@ -10,11 +10,21 @@
 
 namespace tessera::media {
 
-/// What the worker decodes. The numbers cross the process border (wire.h).
-enum class MediaFormat : std::uint32_t { kJpeg = 1, kPng = 2, kWebp = 3, kGif = 4, kAvif = 5 };
+/// What the workers decode. The numbers cross the process border (wire.h).
+enum class MediaFormat : std::uint32_t {
+  kJpeg = 1,
+  kPng = 2,
+  kWebp = 3,
+  kGif = 4,
+  kAvif = 5,
+  kVideo = 6,  // ISO base media or Matroska
+  kHeic = 7,
+};
 
 /// For messages.
-inline constexpr std::string_view kSupportedFormats = "JPEG, PNG, WebP, GIF, AVIF";
+inline constexpr std::string_view kSupportedFormats =
+    "JPEG, PNG, WebP, GIF, AVIF; where this server allows it, HEIC and a video in MP4, QuickTime, "
+    "Matroska or WebM";
 
 /// What is told apart, so that a refusal can name it.
 enum class FileKind {
@@ -33,6 +43,7 @@ enum class FileKind {
   kSvg,
   kTiff,
   kVideo,
+  kOtherVideo,  // a container that no decoder of ours reads
   kUnknown,
 };
 
@@ -42,7 +53,7 @@ inline constexpr std::size_t kSniffBytes = 32;
 /// @param head  the file's first bytes; kSniffBytes or the whole file are enough
 FileKind sniff_format(std::span<const std::byte> head);
 
-/// The format of kinds that the worker decodes.
+/// The format of kinds that a worker decodes, whether this server runs that worker or not.
 std::optional<MediaFormat> decodable(FileKind kind);
 
 /// "JPEG", "an SVG or other XML document", …: fits into "… is not supported".

@@ -22,6 +22,14 @@ TEST(Sniff, KnowsTheDecodableFormats) {
   EXPECT_EQ(kind_of("\0\0\0\x18"
                     "ftypavif\0\0\0\0"sv),
             FileKind::kAvif);
+  EXPECT_EQ(kind_of("\0\0\0\x18"
+                    "ftypheic\0\0\0\0"sv),
+            FileKind::kHeic);
+  EXPECT_EQ(kind_of("\0\0\0\x18"
+                    "ftypisom\0\0\0\0"sv),
+            FileKind::kVideo);
+  EXPECT_EQ(kind_of("\0\0\0\x08wide\0\0\0\0mdat"sv), FileKind::kVideo);
+  EXPECT_EQ(kind_of("\x1A\x45\xDF\xA3\x01"sv), FileKind::kVideo);
 }
 
 TEST(Sniff, FindsTheCodecOfAnyHeifFileAmongItsCompatibleBrands) {
@@ -50,19 +58,13 @@ TEST(Sniff, TellsApartWhatItRefuses) {
   EXPECT_EQ(kind_of("II*\0\x08\0\0\0"sv), FileKind::kTiff);
   EXPECT_EQ(kind_of("MM\0*\0\0\0\x08"sv), FileKind::kTiff);
   EXPECT_EQ(kind_of("BM\x36\0\0\0"sv), FileKind::kBmp);
-  EXPECT_EQ(kind_of("\0\0\0\x18"
-                    "ftypheic\0\0\0\0"sv),
-            FileKind::kHeic);
-  EXPECT_EQ(kind_of("\0\0\0\x18"
-                    "ftypisom\0\0\0\0"sv),
-            FileKind::kVideo);
   EXPECT_EQ(kind_of("\0\0\0\x0CjP  \r\n"sv), FileKind::kJpeg2000);
   EXPECT_EQ(kind_of("\xFF\x4F\xFF\x51\0"sv), FileKind::kJpeg2000);
   EXPECT_EQ(kind_of("\xFF\x0A\xFA"sv), FileKind::kJpegXl);
   EXPECT_EQ(kind_of("<svg xmlns="sv), FileKind::kSvg);
   EXPECT_EQ(kind_of("\xEF\xBB\xBF \n<?XML version"sv), FileKind::kSvg);
   EXPECT_EQ(kind_of("<!DOCTYPE html>"sv), FileKind::kHtml);
-  EXPECT_EQ(kind_of("RIFF\x10\0\0\0AVI LIST"sv), FileKind::kVideo);
+  EXPECT_EQ(kind_of("RIFF\x10\0\0\0AVI LIST"sv), FileKind::kOtherVideo);
 }
 
 TEST(Sniff, TakesTextAndShortFilesForUnknown) {
@@ -81,7 +83,7 @@ TEST(Sniff, ReadsNoFurtherThanItsLimit) {
   EXPECT_EQ(kind_of(far), FileKind::kUnknown);
 }
 
-TEST(Sniff, EveryKindHasANameAndFiveAreDecodable) {
+TEST(Sniff, EveryKindHasANameAndSevenAreDecodable) {
   int n_decodable = 0;
   for (int i = 0; i <= static_cast<int>(FileKind::kUnknown); ++i) {
     const auto kind = static_cast<FileKind>(i);
@@ -89,7 +91,7 @@ TEST(Sniff, EveryKindHasANameAndFiveAreDecodable) {
     if (decodable(kind)) ++n_decodable;
   }
 
-  EXPECT_EQ(n_decodable, 5);
+  EXPECT_EQ(n_decodable, 7);
 }
 
 }  // namespace

@@ -1,18 +1,18 @@
 // What of the outside world the media stage believes: pure functions that check sizes against
 // limits, and a worker's replies against what was asked. Overflow-safe for any input.
 //
-// Errors name the image by its place in the request ("image 3: …"), the value and the limit.
+// Errors name the file by its place in the request ("image 3: …"), the value and the limit.
 // @thread any
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
-#include <span>
 #include "core/image.h"
-
 #include "core/limits.h"
 #include "core/result.h"
+#include "media/decoder_class.h"
 #include "media/wire.h"
 
 namespace tessera::media {
@@ -27,11 +27,22 @@ inline constexpr std::int32_t kChannels = 3;
 struct ProbedImage {
   MediaFormat format = MediaFormat::kPng;
   ImageSize size;    // after orientation
-  int n_scans = 1;   // of a JPEG
-  int n_frames = 1;  // that decoding goes through
+  int n_frames = 1;  // of the file; 1 when no more than one is wanted of a picture
+  int n_shown = 1;   // of those
+  int n_passed = 1;  // that decoding goes through for them
 };
 
-wire::ImageLimits image_limits(const Limits& limits);
+/// One file of a request, as errors name it.
+struct MediaItem {
+  std::size_t index = 0;  // in its request
+  DecoderClass decoder_class = DecoderClass::kImage;
+};
+
+/// "image 3: ", "video 1: "; counts all files of the request.
+std::string item_name(const MediaItem& item);
+
+wire::ImageLimits image_limits(const Limits& limits,
+                               DecoderClass decoder_class = DecoderClass::kImage);
 
 /// The first limit that the size breaks, kInvalid for a side below 1, or kNone.
 wire::MediaError check_size(ImageSize size, const wire::ImageLimits& limits);
@@ -42,28 +53,25 @@ wire::MediaError check_scans(ImageSize size, std::int32_t n_scans, const wire::I
 /// An item's refusal as the client sees it.
 /// @param error  not kNone
 /// @param found  the size, scans and frames that it is about, as far as known
-Error refusal(wire::MediaError error, std::size_t index, const wire::ProbeReply& found,
+Error refusal(wire::MediaError error, const MediaItem& item, const wire::ProbeReply& found,
               const wire::ImageLimits& limits);
 
 /// The worker did what no sound worker does, died, or was late.
 /// @param why  ours, e.g. "the decoder did not finish in time"
-Error worker_failure(std::size_t index, std::string_view why);
+Error worker_failure(const MediaItem& item, std::string_view why);
 
-/// @param index     of the item whose reply is due
+/// @param item      whose reply is due
 /// @param n_wanted  frames that were asked for
 /// @errors       those of refusal(); unprocessable_media `media_decoder_failed` when the reply
 ///               contradicts itself, the limits or the protocol
-Result<ProbedImage> validate_probe(const wire::ProbeReply& reply, std::size_t index, int n_wanted,
-                                   const wire::ImageLimits& limits);
+Result<ProbedImage> validate_probe(const wire::ProbeReply& reply, const MediaItem& item,
+                                   int n_wanted, const wire::ImageLimits& limits);
 
-/// Pixels that decoding goes through, over all files and frames of a request.
-/// @errors  too_large `request_pixels_too_large`, for the first file that is above
-Result<void> check_request_pixels(std::span<const ProbedImage> images, std::int64_t pixels_max);
-
+/// @param item  that the plan is for
 /// @param plan  what was asked for
 /// @errors      as validate_probe
-Result<void> validate_decoded(const wire::DecodeReply& reply, const wire::DecodePlan& plan,
-                              const wire::ImageLimits& limits);
+Result<void> validate_decoded(const wire::DecodeReply& reply, const MediaItem& item,
+                              const wire::DecodePlan& plan, const wire::ImageLimits& limits);
 
 /// Bytes of an image that passed check_size.
 std::size_t rgb_bytes(ImageSize size);

@@ -20,6 +20,7 @@ wire::ProbeReply sound_probe() {
   reply.height = 480;
   reply.n_scans = 1;
   reply.n_frames = 1;
+  reply.n_passed = 1;
   return reply;
 }
 
@@ -45,12 +46,12 @@ wire::DecodePlan plan() {
 }
 
 std::string reason_of(const wire::ProbeReply& reply) {
-  const auto result = validate_probe(reply, kIndex, 1, kLimits);
+  const auto result = validate_probe(reply, {kIndex}, 1, kLimits);
   return result ? "accepted" : result.error().reason;
 }
 
 std::string reason_of(const wire::DecodeReply& reply) {
-  const auto result = validate_decoded(reply, plan(), kLimits);
+  const auto result = validate_decoded(reply, {kIndex}, plan(), kLimits);
   return result ? "accepted" : result.error().reason;
 }
 
@@ -90,7 +91,7 @@ TEST(CheckScans, BoundsScansAndPixelsTimesScans) {
 }
 
 TEST(ValidateProbe, AcceptsASoundReply) {
-  const auto image = validate_probe(sound_probe(), kIndex, 1, kLimits);
+  const auto image = validate_probe(sound_probe(), {kIndex}, 1, kLimits);
 
   ASSERT_TRUE(image);
   EXPECT_EQ(image->format, MediaFormat::kPng);
@@ -125,9 +126,9 @@ TEST(ValidateProbe, RefusesEveryFieldThatLies) {
 TEST(ValidateProbe, TakesAsManyFramesAsAFileMayHave) {
   wire::ProbeReply reply = sound_probe();
   reply.n_frames = kLimits.frames_max;
-  const auto most = validate_probe(reply, kIndex, 2, kLimits);
+  const auto most = validate_probe(reply, {kIndex}, 2, kLimits);
   ++reply.n_frames;
-  const auto too_many = validate_probe(reply, kIndex, 2, kLimits);
+  const auto too_many = validate_probe(reply, {kIndex}, 2, kLimits);
 
   ASSERT_TRUE(most);
   EXPECT_EQ(most->n_frames, kLimits.frames_max);
@@ -139,7 +140,7 @@ TEST(ValidateProbe, NamesTheImageTheValueAndTheLimit) {
   wire::ProbeReply reply = sound_probe();
   reply.width = reply.height = 9000;
 
-  EXPECT_EQ(validate_probe(reply, kIndex, 1, kLimits).error().message,
+  EXPECT_EQ(validate_probe(reply, {kIndex}, 1, kLimits).error().message,
             "image 3: 9000×9000 pixels exceed 40000000");
 }
 
@@ -172,7 +173,7 @@ TEST(Refusal, SaysWhatToDoNextForEveryError) {
     found.width = 20'000;
     found.height = 10;
     found.n_scans = 40;
-    const Error error = refusal(MediaError{i}, 0, found, kLimits);
+    const Error error = refusal(MediaError{i}, {0}, found, kLimits);
 
     EXPECT_NE(error.code, ErrorCode::kInternal);
     EXPECT_TRUE(error.message.starts_with("image 1: ")) << error.message;

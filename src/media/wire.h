@@ -1,6 +1,8 @@
 // What the server and a decode worker say to each other: fixed-size messages without padding,
 // strings or pointers. Both come from one build; the version guards against a mix-up on disk.
 //
+// One worker serves the items of one class (decoder_class.h).
+//
 //   server                                   worker
 //   OpenRequest + one input fd per item  ─▶  locks itself down
 //                                        ◀─  ProbeReply, one per item, in order (headers only)
@@ -19,7 +21,7 @@
 
 namespace tessera::media::wire {
 
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 
 /// Files of one request. Above any Limits::images_max that makes sense; one message carries them
 /// all (kernel: 253 descriptors a message).
@@ -44,13 +46,14 @@ enum class MediaError : std::uint32_t {
   kFramesTooMany,  // of a picture that moves and is to be sampled
   kOutOfMemory,    // the worker's own ceiling
   kWorkerFailed,   // a message or descriptor did not fit; a bug on one side
+  kTooLong,        // a video, by its timestamps
 };
-inline constexpr std::uint32_t kMediaErrorCount = 11;
+inline constexpr std::uint32_t kMediaErrorCount = 12;
 
 struct Header {
   Kind kind{};
   std::uint32_t version = kVersion;
-  std::uint32_t index = 0;  // of the item
+  std::uint32_t index = 0;  // of the item in its request
   std::uint32_t reserved = 0;
 };
 
@@ -64,6 +67,7 @@ struct ImageLimits {
   // Metadata is a correction, not content: beyond these sizes it counts as absent.
   std::uint32_t icc_bytes_max = 0;
   std::uint32_t exif_bytes_max = 0;
+  std::int64_t duration_ms_max = 0;  // of a video
   friend bool operator==(const ImageLimits&, const ImageLimits&) = default;
 };
 
@@ -74,6 +78,7 @@ struct OpenRequest {
   std::uint64_t cpu_seconds = 0;
   std::uint64_t n_items = 0;  // ≤ kItemsMax; as many descriptors come with the message
   std::array<std::uint64_t, kItemsMax> size_bytes{};
+  std::array<std::uint32_t, kItemsMax> index{};            // of each in its request, ascending
   std::array<std::uint32_t, kItemsMax> n_frames_wanted{};  // 1 ≤ n ≤ kFramesMax
 };
 
@@ -85,6 +90,9 @@ struct ProbeReply {
   std::int32_t height = 0;
   std::int32_t n_scans = 0;   // 1 except for JPEG
   std::int32_t n_frames = 0;  // in the file when more than one is wanted, else 1
+  std::int32_t n_passed = 0;  // frames that decoding goes through for those that are wanted
+  std::uint32_t reserved = 0;
+  std::int64_t duration_ms = 0;  // of a video; also with kTooLong
 };
 
 struct DecodePlan {

@@ -43,7 +43,7 @@ const auto kOutcomeValues = [] {
 }();
 
 constexpr std::array<std::string_view, 2> kRowKinds{"text", "visual"};
-constexpr std::array<std::string_view, 1> kDecoderClasses{"image"};
+constexpr std::array<std::string_view, 3> kDecoderClasses{"image", "video", "heif"};
 constexpr std::array<std::string_view, 6> kDeathCauses{"forbidden_call", "signal",   "exit",
                                                        "timeout",        "protocol", "lost"};
 constexpr std::array<std::string_view, 3> kSandboxLevels{"A", "B", "C"};

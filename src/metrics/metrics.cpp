@@ -101,14 +101,16 @@ std::vector<Counter*> counters_by_label(prometheus::Registry& registry, MetricId
   return series;
 }
 
-/// Every series of the only decoder class, from the start: a rate over the first death counts.
+/// Every series, class by class, from the start: a rate over the first death counts.
 std::vector<Counter*> death_counters(prometheus::Registry& registry) {
   auto& family = counters(registry, MetricId::kDecoderDeaths);
   const auto labels = definition(MetricId::kDecoderDeaths).labels;
   std::vector<Counter*> series;
-  for (std::string_view cause : labels[1].values) {
-    series.push_back(&family.Add(
-        {{"class", std::string(labels[0].values.front())}, {"cause", std::string(cause)}}));
+  for (std::string_view decoder_class : labels[0].values) {
+    for (std::string_view cause : labels[1].values) {
+      series.push_back(
+          &family.Add({{"class", std::string(decoder_class)}, {"cause", std::string(cause)}}));
+    }
   }
   return series;
 }
@@ -216,11 +218,15 @@ void Metrics::record_media_decode(const std::optional<Error>& error) {
   series_->count_result(series_->media_decodes, error);
 }
 
-void Metrics::record_decoder_death(std::string_view cause) {
-  const auto causes = definition(MetricId::kDecoderDeaths).labels[1].values;
-  const auto found = std::ranges::find(causes, cause);
-  TSR_CHECK(found != causes.end());
-  series_->decoder_deaths[static_cast<std::size_t>(found - causes.begin())]->Increment();
+void Metrics::record_decoder_death(std::string_view decoder_class, std::string_view cause) {
+  const auto labels = definition(MetricId::kDecoderDeaths).labels;
+  const auto row = std::ranges::find(labels[0].values, decoder_class);
+  const auto column = std::ranges::find(labels[1].values, cause);
+  TSR_CHECK(row != labels[0].values.end() && column != labels[1].values.end());
+  const auto at =
+      static_cast<std::size_t>(row - labels[0].values.begin()) * labels[1].values.size() +
+      static_cast<std::size_t>(column - labels[1].values.begin());
+  series_->decoder_deaths[at]->Increment();
 }
 
 void Metrics::set_sandbox_level(std::string_view level) {

@@ -55,8 +55,8 @@ class Metrics {
   void record_media_decode(const std::optional<Error>& error);
 
   /// A decoder that did not end in order.
-  /// @param cause  a value of the label `cause`
-  void record_decoder_death(std::string_view cause);
+  /// @param decoder_class, cause  values of those labels
+  void record_decoder_death(std::string_view decoder_class, std::string_view cause);
 
   void set_suspended_tenants(int count);
 

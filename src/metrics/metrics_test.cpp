@@ -51,7 +51,7 @@ TEST(Metrics, ExpositionIsAsCommitted) {
                                                         "17 images exceed 16"));
   metrics.record_media_decode(std::nullopt);
   metrics.record_media_decode(make_error(ErrorCode::kInvalidArgument, "image_truncated", ""));
-  metrics.record_decoder_death("signal");
+  metrics.record_decoder_death("image", "signal");
   metrics.set_suspended_tenants(2);
   metrics.set_sandbox_level("A");
   metrics.record_media_fetch("fetched");

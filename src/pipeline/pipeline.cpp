@@ -98,8 +98,8 @@ media::MediaHooks Pipeline::media_hooks() {
   hooks.on_decoded = [this](const std::optional<Error>& error) {
     metrics_.record_media_decode(error);
   };
-  hooks.on_death = [this](media::DecoderDeath death) {
-    metrics_.record_decoder_death(media::to_string(death));
+  hooks.on_death = [this](media::DecoderClass decoder_class, media::DecoderDeath death) {
+    metrics_.record_decoder_death(media::to_string(decoder_class), media::to_string(death));
   };
   return hooks;
 }

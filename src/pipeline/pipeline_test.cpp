@@ -70,7 +70,7 @@ class PipelineTest : public ::testing::Test {
   PipelineTest() { fake_.control = control_; }
 
   void start() {
-    options_.decoder.zygote = &media::testing::worker_zygote(media_worker_);
+    options_.decoder.zygotes.image = &media::testing::worker_zygote(media_worker_);
     options_.decoder.base_timeout = std::chrono::seconds(60);
     pipeline_ =
         std::make_unique<Pipeline>(runtime::fake::load(fake_).value(), options_, clock_, metrics_);

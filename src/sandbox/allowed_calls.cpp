@@ -28,6 +28,33 @@ constexpr auto kDecoderCalls = std::to_array<AllowedCall>({
     {"exit_group", kAny, "the end"},
 });
 
+// Those of a decoder, then what threads need.
+constexpr auto kThreadedDecoderCalls = std::to_array<AllowedCall>({
+    {"brk", kAny, "malloc: the heap grows"},
+    {"mmap", kNeverExecutable, "malloc: large blocks; files and the output; stacks of threads"},
+    {"mremap", kAny, "realloc of a large block"},
+    {"munmap", kAny, "free of a large block; done with a file, an output or a stack"},
+    {"mprotect", kNeverExecutable, "malloc: a heap's edge; the guard page of a stack"},
+    {"madvise", kAny, "free gives pages back; the stack of a thread that ended"},
+    {"futex", kAny, "locks, and threads that wait for each other"},
+    {"clock_gettime", kAny, "where the kernel offers no faster way"},
+    {"rt_sigreturn", kAny, "the return from a signal handler"},
+    {"ppoll", kAny, "waits for the server's next message"},
+    {"recvmsg", kAny, "a plan and its output arrive"},
+    {"sendmsg", kAny, "replies"},
+    {"fstat", kAny, "the size of a file, before it is mapped"},
+    {"close", kAny, "done with an output"},
+    {"write", kAny, "a library's complaint to stderr, which is /dev/null"},
+    {"exit_group", kAny, "the end"},
+    {"clone3", kNotThere, "its flags lie in memory; glibc then uses clone"},
+    {"clone", kThread, "the thread that a library computes on"},
+    {"set_robust_list", kAny, "the start of a thread"},
+    {"rseq", kAny, "the start of a thread"},
+    {"rt_sigprocmask", kAny, "the start of a thread"},
+    {"sched_getaffinity", kAny, "a library counts cores"},
+    {"exit", kAny, "the end of a thread"},
+});
+
 constexpr auto kFetcherCalls = std::to_array<AllowedCall>({
     // memory and time
     {"brk", kAny, "malloc: the heap grows"},
@@ -132,13 +159,20 @@ std::string_view to_string(CallTerms terms) {
 }
 
 std::span<const AllowedCall> allowed_calls(CallList list) {
-  if (list == CallList::kDecoder) return kDecoderCalls;
-  return kFetcherCalls;
+  switch (list) {
+    case CallList::kDecoder:
+      return kDecoderCalls;
+    case CallList::kThreadedDecoder:
+      return kThreadedDecoderCalls;
+    case CallList::kFetcher:
+      return kFetcherCalls;
+  }
+  return {};
 }
 
 std::span<const AllowedCall> sanitizer_calls(CallList list) {
   const std::span<const AllowedCall> calls = kSanitizerCalls;
-  return list == CallList::kFetcher ? calls : calls.first(calls.size() - kThreadCalls);
+  return list == CallList::kDecoder ? calls.first(calls.size() - kThreadCalls) : calls;
 }
 
 }  // namespace tessera::sandbox

@@ -2,6 +2,7 @@
 // other call, and any of these on other terms, kills the process (seccomp_filter.h).
 //
 //   decoder   is given everything before it starts: allocates, computes, talks through one channel
+//   threaded decoder   the same for a library that computes on a thread of its own
 //   fetcher   talks to strangers: sockets, a thread for each name that is looked up, and the few
 //             files that say how names are looked up
 //
@@ -15,7 +16,7 @@
 
 namespace tessera::sandbox {
 
-enum class CallList { kDecoder, kFetcher };
+enum class CallList { kDecoder, kThreadedDecoder, kFetcher };
 
 /// On which arguments a call is allowed.
 enum class CallTerms {

@@ -51,9 +51,18 @@ TEST_P(AllowedCallsTest, AreMoreOnlyInSanitizerBuilds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, AllowedCallsTest,
-                         testing::Values(CallList::kDecoder, CallList::kFetcher),
+                         testing::Values(CallList::kDecoder, CallList::kThreadedDecoder,
+                                         CallList::kFetcher),
                          [](const auto& info) {
-                           return info.param == CallList::kDecoder ? "Decoder" : "Fetcher";
+                           switch (info.param) {
+                             case CallList::kDecoder:
+                               return "Decoder";
+                             case CallList::kThreadedDecoder:
+                               return "ThreadedDecoder";
+                             case CallList::kFetcher:
+                               return "Fetcher";
+                           }
+                           return "";
                          });
 
 }  // namespace

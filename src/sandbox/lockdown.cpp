@@ -58,7 +58,7 @@ bool filter_holds(const SeccompFilter& filter) {
   return holds;
 }
 
-Lockdown Lockdown::prepare() {
+Lockdown Lockdown::prepare(CallList calls) {
   volunteer_for_oom();
   give_up_root();
   const bool alone = enter_namespaces();
@@ -66,7 +66,7 @@ Lockdown Lockdown::prepare() {
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   deny_all_by_landlock();
-  auto filter = SeccompFilter::build(CallList::kDecoder);
+  auto filter = SeccompFilter::build(calls);
   if (!filter || !filter_holds(*filter)) return {SandboxLevel::kC, std::nullopt};
   return {alone ? SandboxLevel::kA : SandboxLevel::kB, *std::move(filter)};
 }

@@ -24,7 +24,7 @@ class Lockdown {
   /// Never fails: the level says what could be had. Returns in another process where namespaces can
   /// be had (namespaces.h), with the same descriptors.
   /// @cost  ~5 ms
-  static Lockdown prepare();
+  static Lockdown prepare(CallList calls);
 
   SandboxLevel level() const { return level_; }
 

@@ -1,6 +1,7 @@
 #include "sandbox/seccomp_filter.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -8,6 +9,7 @@
 
 #include <csignal>
 #include <string>
+#include <thread>
 
 namespace tessera::sandbox {
 namespace {
@@ -127,7 +129,9 @@ const ForbiddenCall kForbiddenCalls[] = {
 
 const SeccompFilter& filter(CallList list) {
   static const SeccompFilter kDecoder = SeccompFilter::build(CallList::kDecoder).value();
+  static const SeccompFilter kThreaded = SeccompFilter::build(CallList::kThreadedDecoder).value();
   static const SeccompFilter kFetcher = SeccompFilter::build(CallList::kFetcher).value();
+  if (list == CallList::kThreadedDecoder) return kThreaded;
   return list == CallList::kDecoder ? kDecoder : kFetcher;
 }
 
@@ -182,6 +186,16 @@ TEST(SeccompFilter, KillsTheSameCallsByTheirOtherNumbers) {
   EXPECT_TRUE(died_by_sigsys(end_under_filter([] { ::syscall(kX32Bit | SYS_write, 1, "", 0); })));
 }
 #endif
+
+TEST(SeccompFilter, LetsAThreadedDecoderStartThreadsAndNoProcess) {
+  constexpr CallList kList = CallList::kThreadedDecoder;
+
+  EXPECT_TRUE(exited_well(end_under_filter([] { std::jthread([] {}).join(); }, kList)));
+  EXPECT_TRUE(died_by_sigsys(end_under_filter([] { ::syscall(SYS_clone, SIGCHLD, 0); }, kList)));
+  EXPECT_TRUE(died_by_sigsys(end_under_filter(
+      [] { ::syscall(SYS_clone, CLONE_VM | CLONE_THREAD | CLONE_NEWNET, 0); }, kList)));
+  EXPECT_TRUE(died_by_sigsys(end_under_filter([] { ::syscall(SYS_openat, 0, ""); }, kList)));
+}
 
 TEST(SeccompFilter, LeavesRoomForADecodersWork) {
   const int status = end_under_filter([] {

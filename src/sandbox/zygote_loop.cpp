@@ -153,7 +153,7 @@ int run_zygote(Channel& channel, const ChildMain& child_main) {
 
 void run_worker(const WorkerProgram& program) {
   if (program.warm_up) program.warm_up();
-  const Lockdown lockdown = Lockdown::prepare();
+  const Lockdown lockdown = Lockdown::prepare(program.calls);
   Channel channel{UniqueFd(kChildChannelFd)};
   wire::HelloMessage hello;
   hello.level = lockdown.level();

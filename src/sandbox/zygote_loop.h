@@ -27,6 +27,8 @@ struct WorkerProgram {
   std::function<void()> warm_up;
   /// In each child. It calls Lockdown::apply before it looks at a byte that is not the server's.
   std::function<int(Channel&, const Lockdown&)> serve;
+  /// That a child may make from then on.
+  CallList calls = CallList::kDecoder;
 };
 
 /// main() of a worker program that spawn_child started: prepares the lock-down, says hello, serves.

@@ -81,7 +81,7 @@ bool run_probe_reply(Bytes input) {
   media::wire::ProbeReply reply;
   if (input.size() < sizeof(reply)) return false;
   std::memcpy(static_cast<void*>(&reply), input.data(), sizeof(reply));
-  const auto probed = media::validate_probe(reply, 0, 1, kLimits);
+  const auto probed = media::validate_probe(reply, {0}, 1, kLimits);
   if (!probed) return true;
   TSR_CHECK(media::check_size(probed->size, kLimits) == MediaError::kNone);
   TSR_CHECK(reply.n_scans >= 1);
@@ -97,7 +97,7 @@ bool run_decode_reply(Bytes input) {
   plan.target_width = target.width;
   plan.target_height = target.height;
   plan.n_frames = 1;
-  if (!media::validate_decoded(reply, plan, kLimits)) return true;
+  if (!media::validate_decoded(reply, {0}, plan, kLimits)) return true;
   TSR_CHECK(reply.width == target.width && reply.height == target.height);
   TSR_CHECK(reply.row_bytes == std::uint64_t{64} * 3);
   return true;
@@ -138,7 +138,7 @@ std::vector<ByteVector> probe_reply_seeds() {
   sound.format = media::MediaFormat::kPng;
   sound.width = 64;
   sound.height = 48;
-  sound.n_scans = 1;
+  sound.n_scans = sound.n_frames = sound.n_passed = 1;
   media::wire::ProbeReply refused = sound;
   refused.error = MediaError::kScansTooMany;
   refused.n_scans = 500;

@@ -37,13 +37,18 @@ Codec codec_for(MediaFormat format) {
       return {read_gif_header, decode_gif, count_gif_frames, decode_gif_frames};
     case MediaFormat::kAvif:
       return {read_avif_header, decode_avif};
+    case MediaFormat::kVideo:
+    case MediaFormat::kHeic:
+      break;  // of other classes; probe() refuses them
   }
   return {};
 }
 
 ImageHeader probe(Bytes file, const wire::ImageLimits& limits) {
   const auto format = decodable(sniff_format(std::as_bytes(file)));
-  if (!format) return refused(MediaFormat{}, MediaError::kUnsupportedFormat);
+  if (!format || class_of(*format) != DecoderClass::kImage) {
+    return refused(MediaFormat{}, MediaError::kUnsupportedFormat);
+  }
   ImageHeader header = codec_for(*format).read_header(file, limits);
   if (header.error == MediaError::kNone) header.error = check_size(header.stored, limits);
   if (header.error == MediaError::kNone)
@@ -51,7 +56,22 @@ ImageHeader probe(Bytes file, const wire::ImageLimits& limits) {
   return header;
 }
 
+Probe probe_frames(Bytes file, int n_frames_wanted, const wire::ImageLimits& limits) noexcept {
+  Probe found;
+  found.header = probe_image(file, limits);
+  if (found.header.error == MediaError::kNone && n_frames_wanted > 1) {
+    const FrameCount count = count_frames(file, found.header.format, limits);
+    found.header.error = count.error;
+    found.n_frames = found.n_passed = count.n_frames;
+  }
+  return found;
+}
+
 }  // namespace
+
+Decoder image_decoder() {
+  return {probe_frames, decode_frames};
+}
 
 ImageHeader probe_image(Bytes file, const wire::ImageLimits& limits) noexcept {
   try {

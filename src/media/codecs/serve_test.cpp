@@ -27,7 +27,7 @@ class Serve : public ::testing::Test {
 
   void start(LockDown lock_down = [](const wire::OpenRequest&) { return Result<void>(); }) {
     worker_ = std::jthread([this, lock_down = std::move(lock_down)] {
-      exit_code_ = serve(ends_.second, lock_down);
+      exit_code_ = serve(ends_.second, image_decoder(), lock_down);
       ends_.second.close();  // as the end of the process would
     });
   }
@@ -69,8 +69,8 @@ TEST_F(Serve, ProbesThenDecodesIntoTheGivenOutput) {
   ASSERT_EQ(client().send(plan, std::array{output.get()}), IoStatus::kOk);
   const auto decoded = client().receive<wire::DecodeReply>(0);
 
-  ASSERT_TRUE(validate_probe(probed.message, 0, 1, image_limits(Limits{})));
-  ASSERT_TRUE(validate_decoded(decoded.message, plan, image_limits(Limits{})));
+  ASSERT_TRUE(validate_probe(probed.message, {0}, 1, image_limits(Limits{})));
+  ASSERT_TRUE(validate_decoded(decoded.message, {0}, plan, image_limits(Limits{})));
   const auto pixels = sandbox::MappedRegion::map_readonly(output.get(), picture.bytes.size());
   EXPECT_TRUE(std::ranges::equal(pixels->bytes(), picture.bytes));
   EXPECT_EQ(finish(), 0);
@@ -99,7 +99,7 @@ TEST_F(Serve, CountsFramesAndDecodesThoseThatAreAskedFor) {
   const auto decoded = client().receive<wire::DecodeReply>(0);
 
   EXPECT_EQ(probed.message.n_frames, 5);
-  ASSERT_TRUE(validate_decoded(decoded.message, plan, image_limits(Limits{})));
+  ASSERT_TRUE(validate_decoded(decoded.message, {0}, plan, image_limits(Limits{})));
   const auto pixels = sandbox::MappedRegion::map_readonly(output.get(), 2 * kFrameBytes);
   EXPECT_EQ(pixels->bytes()[kFrameBytes - 1], 255);
   EXPECT_EQ(pixels->bytes()[kFrameBytes], 0);

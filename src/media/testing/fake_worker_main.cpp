@@ -45,6 +45,7 @@ wire::ProbeReply honest_probe(std::uint32_t index) {
   reply.height = kHeight;
   reply.n_scans = 1;
   reply.n_frames = 1;
+  reply.n_passed = 1;
   return reply;
 }
 
@@ -60,6 +61,8 @@ wire::ProbeReply corrupt(wire::ProbeReply reply, std::string_view mode) {
   if (mode == "probe_no_scans") reply.n_scans = 0;
   if (mode == "probe_no_frames") reply.n_frames = 0;
   if (mode == "probe_unwanted_frames") reply.n_frames = 2;
+  if (mode == "probe_no_passed_frames") reply.n_passed = 0;
+  if (mode == "probe_other_class") reply.format = tessera::media::MediaFormat::kVideo;
   return reply;
 }
 
