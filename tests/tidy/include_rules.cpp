@@ -34,6 +34,8 @@ const std::vector<Library>& libraries() {
       {"codecs",
        {"jpeglib.h", "jerror.h", "turbojpeg.h", "png.h", "webp/", "gif_lib.h", "avif/", "lcms2.h"},
        {"src/media/", "tests/golden/", "bench/"}},
+      {"libav", {"libavcodec/", "libavformat/", "libavutil/", "libswscale/"}, {"src/media/video/"}},
+      {"libheif", {"libheif/"}, {"src/media/heif/"}},
       {"CLI11", {"CLI/"}, {"src/cli/"}},
       {"toml++", {"toml++/", "toml.hpp"}, {"src/cli/"}},
       {"prometheus-cpp", {"prometheus/"}, {"src/metrics/"}},
