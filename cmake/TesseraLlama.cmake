@@ -14,6 +14,10 @@ foreach(library IN LISTS TESSERA_LLAMA_LIBRARIES)
   endif()
 endforeach()
 
+# What `tessera version` says; empty for a source that is no clone.
+execute_process(COMMAND git -C "${TESSERA_LLAMA_SOURCE}" rev-parse --short=12 HEAD
+  OUTPUT_VARIABLE TESSERA_LLAMA_COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+
 add_library(tessera_llama_native INTERFACE)
 target_include_directories(tessera_llama_native SYSTEM INTERFACE
   "${TESSERA_LLAMA_SOURCE}/include" "${TESSERA_LLAMA_SOURCE}/ggml/include"

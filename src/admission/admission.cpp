@@ -48,15 +48,16 @@ Result<void> check_messages(const Request& request, const Limits& limits) {
   }
   for (std::size_t i = 0; i < request.media.size(); ++i) {
     if (request.media[i].size_bytes > media_bytes_max(limits)) {
-      return above(ErrorCode::kTooLarge, "image_too_large", "bytes of image " + std::to_string(i),
-                   request.media[i].size_bytes, media_bytes_max(limits), "messages");
+      return above(ErrorCode::kTooLarge, "image_too_large",
+                   "bytes of image " + std::to_string(i + 1), request.media[i].size_bytes,
+                   media_bytes_max(limits), "messages");
     }
     const int n_frames = request.media[i].n_frames.value_or(1);
     if (n_frames < 1) return out_of_range("frames", "≥ 1");
     if (n_frames > limits.frames_max) {
-      return above(ErrorCode::kTooLarge, "too_many_frames", "frames of image " + std::to_string(i),
-                   static_cast<std::size_t>(n_frames), static_cast<std::size_t>(limits.frames_max),
-                   request.media[i].field);
+      return above(ErrorCode::kTooLarge, "too_many_frames",
+                   "frames of image " + std::to_string(i + 1), static_cast<std::size_t>(n_frames),
+                   static_cast<std::size_t>(limits.frames_max), request.media[i].field);
     }
   }
   std::size_t text_bytes = 0;

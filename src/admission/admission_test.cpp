@@ -145,6 +145,7 @@ TEST(CheckRequest, RefusesEachFieldAboveItsLimitAndNamesIt) {
     std::function<void(Request&)> change;
   };
   Limits limits;
+  limits.video_bytes_max = limits.image_bytes_max;
   limits.text_bytes_max = 10;
   const Case cases[] = {
       {"messages", "at least one message", [](Request& r) { r.messages.clear(); }},

@@ -34,8 +34,9 @@ constexpr std::size_t kWriteBytesMax = std::size_t{64} * 1024;
 constexpr std::size_t kPieceBytes = std::size_t{16} * 1024;
 
 // After an early refusal the client may still be sending. Reading on for a moment lets it see the
-// answer instead of a reset connection; a client that never stops is cut off.
-constexpr std::size_t kLingerBytesMax = std::size_t{1} << 20U;
+// answer instead of a reset connection; a client that never stops is cut off. The bytes of a body
+// that is far too large pass in that time where the network is fast.
+constexpr std::size_t kLingerBytesMax = std::size_t{256} << 20U;
 constexpr std::chrono::milliseconds kLingerTime{1000};
 
 /// One chunk of HTTP's chunked coding.

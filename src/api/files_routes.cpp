@@ -24,8 +24,10 @@ Reply closing(Error error) {
 void write_file(JsonWriter& json, const uploads::UploadInfo& info, std::int64_t now_seconds) {
   json.begin_object().key("id").text(info.id).key("object").text("file");
   json.key("bytes").number(static_cast<std::int64_t>(info.size_bytes));
-  json.key("created_at").number(now_seconds - info.age.count());
-  json.key("expires_at").number(now_seconds + info.expires_in.count());
+  // One from the other: they are rounded together, and an object does not change.
+  const std::int64_t expires_at = now_seconds + info.expires_in.count();
+  json.key("created_at").number(expires_at - info.time_to_live.count());
+  json.key("expires_at").number(expires_at);
   json.key("filename").text("").key("purpose").text("vision").key("status").text("processed");
   json.end_object();
 }

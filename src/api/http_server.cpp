@@ -108,7 +108,7 @@ Result<std::uint16_t> HttpServer::Impl::start() {
   const asio::ip::address address = asio::ip::make_address(options.address, error);
   if (error) {
     return make_error(ErrorCode::kInvalidArgument, "bad_listen_address",
-                      "the listen address must be an IPv4 or IPv6 address");
+                      "host: \"" + options.address + "\" is not an IPv4 or IPv6 address");
   }
   io_ = std::make_unique<asio::io_context>(options.n_threads);
   acceptor_ = std::make_unique<tcp::acceptor>(asio::make_strand(*io_));
@@ -122,8 +122,8 @@ Result<std::uint16_t> HttpServer::Impl::start() {
     acceptor_.reset();
     io_.reset();
     return make_error(ErrorCode::kUnavailable, "cannot_listen",
-                      "cannot listen on port " + std::to_string(options.port) + ": system error " +
-                          std::to_string(error.value()));
+                      "cannot listen on " + options.address + ", port " +
+                          std::to_string(options.port) + ": " + error.message());
   }
   asio::co_spawn(
       acceptor_->get_executor(), [this] { return accept_connections(); },

@@ -92,7 +92,7 @@ Result<std::int64_t> Field::integer(std::int64_t min, std::int64_t max) const {
     value = *value_->get_ptr<const std::int64_t*>();
   }
   if (fits && value >= min && value <= max) return value;
-  if (max == std::numeric_limits<std::int64_t>::max()) {
+  if (fits && max == std::numeric_limits<std::int64_t>::max()) {
     return wrong_value("at least " + std::to_string(min));
   }
   return wrong_value("between " + std::to_string(min) + " and " + std::to_string(max));

@@ -39,7 +39,10 @@ cli::BundledModel bundled_model() {
 }
 
 #ifdef TESSERA_RUNTIME_LLAMA
-constexpr const char* kRuntime = "llama";
+std::string runtime_name() {
+  const std::string commit = runtime::llama::build_commit();
+  return commit.empty() ? "llama" : "llama " + commit;
+}
 
 Result<runtime::LoadedModel> load_model(const cli::Settings& settings) {
   runtime::LoadOptions options;
@@ -56,7 +59,9 @@ std::string runtime_description() {
   return runtime::llama::describe_build();
 }
 #else
-constexpr const char* kRuntime = "fake";
+std::string runtime_name() {
+  return "fake";
+}
 
 Result<runtime::LoadedModel> load_model(const cli::Settings& settings) {
   runtime::fake::FakeOptions options;
@@ -185,7 +190,7 @@ Result<std::unique_ptr<pipeline::Pipeline>> start_pipeline(const cli::Settings& 
 }
 
 metrics::BuildInfo build_info() {
-  return {TESSERA_VERSION, kRuntime};
+  return {TESSERA_VERSION, runtime_name()};
 }
 
 std::string version_text(bool json) {

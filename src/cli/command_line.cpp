@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "cli/command_help.h"
@@ -233,6 +235,10 @@ Result<CommandLine> ask_options(const RawCommand& command) {
   }
   options.question = std::move(options.image_paths.back());
   options.image_paths.pop_back();
+  std::error_code ignored;
+  if (options.image_paths.empty() && std::filesystem::is_regular_file(options.question, ignored)) {
+    return bad_usage("a question is missing: \"" + options.question + "\" is a file", "ask");
+  }
   options.system = text_of(command, "--system").value_or("");
   TSR_ASSIGN_OR_RETURN(options.max_tokens, whole_number(command, "--max-tokens"));
   TSR_ASSIGN_OR_RETURN(options.n_frames, whole_number(command, "--frames"));

@@ -1,5 +1,6 @@
 #include "cli/plan.h"
 
+#include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -51,7 +52,7 @@ std::string plan_json(const pipeline::PlanReport& report) {
   json["n_visual_tokens"] = report.n_visual_tokens;
   json["encode_flops"] = report.encode_flops;
   json["prefill_flops"] = report.prefill_flops;
-  json["kv_bytes"] = report.kv_bytes;
+  json["kv_bytes"] = std::llround(report.kv_bytes);
   return json.dump(2) + "\n";
 }
 

@@ -80,7 +80,8 @@ Result<void> apply_bundled_model(LoadedSettings& loaded, const BundledModel& bun
                        "mmproj");
   }
   values.model_path = bundled.model_path;
-  values.mmproj_path = bundled.mmproj_path;
+  const bool is_left_out = loaded.sources[index_of("mmproj")].kind != Kind::kDefault;
+  if (!is_left_out) values.mmproj_path = bundled.mmproj_path;
   return {};
 }
 

@@ -57,7 +57,11 @@ Result<sandbox::ZygoteChild> start_child(sandbox::Zygote& zygote, const wire::Op
     if (!child) return worker_unavailable(child.error().message, child.error().retry_after);
     // Before the child is there, so that it finds its work when it starts. A failure shows below.
     (void)child->channel().send(request, fds, wait);
-    switch (child->wait_started(wait)) {
+    const IoStatus started = child->wait_started(wait);
+    if (started == IoStatus::kOk || started == IoStatus::kTimeout) {
+      zygote.record_start(started == IoStatus::kOk);
+    }
+    switch (started) {
       case IoStatus::kOk:
         return *std::move(child);
       case IoStatus::kClosed:

@@ -115,7 +115,7 @@ Result<StreamReader> Pipeline::submit(Request request, TenantId tenant, Trace tr
   }
   if (!request.media.empty() && !info_.has_vision) {
     return make_error(ErrorCode::kInvalidArgument, "vision_not_supported",
-                      "this model takes no images", "messages");
+                      "this model takes no images: no projector was given (mmproj)", "messages");
   }
   TSR_ASSIGN_OR_RETURN(admission::Admission::Ticket ticket, admission_.admit(tenant));
 

@@ -143,6 +143,16 @@ Result<ZygoteChild> Zygote::fork_child() {
   return zygote_failed("died twice at once");
 }
 
+void Zygote::record_start(bool in_time) {
+  MutexLock lock(mutex_);
+  n_silences_ = in_time ? 0 : n_silences_ + 1;
+  if (n_silences_ < kSilencesMax || !running_) return;
+  log(LogLevel::kWarning, "zygote_silent", {{"in_a_row", n_silences_}});
+  n_silences_ = 0;
+  running_->process.kill();
+  running_.reset();
+}
+
 pid_t Zygote::pid() {
   MutexLock lock(mutex_);
   return running_ ? running_->process.pid() : -1;

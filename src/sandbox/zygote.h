@@ -56,7 +56,11 @@ struct ZygoteOptions {
   bool allow_unsafe = false;  // run at level C instead of refusing
 };
 
-/// @thread fork_child and level from any thread; construction and destruction by the owner
+/// A machine that is out of breath starts a child late once or twice; a stopped process never.
+inline constexpr int kSilencesMax = 3;
+
+/// @thread fork_child, record_start and level from any thread; construction and destruction by the
+/// owner
 class Zygote {
  public:
   /// Starts the worker program and waits for its hello.
@@ -77,6 +81,10 @@ class Zygote {
   /// Restarts a zygote that is gone, and then waits for its hello.
   /// @errors  unavailable: no descriptors left, or no zygote and too early to try again
   Result<ZygoteChild> fork_child();
+
+  /// Whether a child that was asked for started in time. A zygote that is silent kSilencesMax times
+  /// in a row was stopped or hangs: it is killed, and the next fork_child() starts another.
+  void record_start(bool in_time);
 
   /// For tests.
   pid_t pid();
@@ -100,6 +108,7 @@ class Zygote {
 
   Mutex mutex_;
   std::optional<Running> running_ TSR_GUARDED_BY(mutex_);  // empty = gone, not yet started again
+  int n_silences_ TSR_GUARDED_BY(mutex_) = 0;              // in a row
   int n_relaunches_ TSR_GUARDED_BY(mutex_) = 0;            // in short succession
   TimePoint launched_at_ TSR_GUARDED_BY(mutex_);
   TimePoint next_launch_at_ TSR_GUARDED_BY(mutex_) = TimePoint::min();

@@ -232,6 +232,33 @@ TEST_P(DeadZygote, IsNotStartedAgainAtOnceWhenItDiesAtOnce) {
   EXPECT_EQ(ask(Deed::kReportDescriptors), 0b1111);
 }
 
+TEST_F(ZygoteTest, OneThatIsSilentAgainAndAgainIsKilledAndStartedAgain) {
+  start();
+  const pid_t first = zygote_->pid();
+  const ProcessEnd end(first);
+  const auto innermost = test_support::children_of(first);
+  for (const pid_t pid : innermost) ::kill(pid, SIGSTOP);
+  ::kill(first, SIGSTOP);
+
+  for (int i = 0; i < kSilencesMax; ++i) {
+    EXPECT_EQ(zygote_->pid(), first);
+    zygote_->record_start(false);
+  }
+
+  EXPECT_TRUE(end.wait());
+  EXPECT_EQ(ask(Deed::kReportDescriptors), 0b1111);
+  EXPECT_NE(zygote_->pid(), first);
+}
+
+TEST_F(ZygoteTest, OneThatIsLateNowAndThenIsLeftAlone) {
+  start();
+  const pid_t first = zygote_->pid();
+
+  for (int i = 0; i < 3 * kSilencesMax; ++i) zygote_->record_start(i % kSilencesMax == 0);
+
+  EXPECT_EQ(zygote_->pid(), first);
+}
+
 // --- a worker program that is not one ---
 
 class WrongProgram : public ZygoteTest {

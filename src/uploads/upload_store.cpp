@@ -131,9 +131,9 @@ bool UploadStore::is_expired(const File& file, TimePoint now) const {
 }
 
 UploadInfo UploadStore::info_of(const File& file, TimePoint now) const {
-  const auto age = now - file.added;
-  return {file.id, file.media.size_bytes, duration_cast<seconds>(age),
-          duration_cast<seconds>(limits_.time_to_live - age)};
+  return {file.id, file.media.size_bytes,
+          duration_cast<seconds>(limits_.time_to_live - (now - file.added)),
+          duration_cast<seconds>(limits_.time_to_live)};
 }
 
 Result<UploadStore::Files::iterator> UploadStore::look_up(TenantId tenant, std::string_view id,

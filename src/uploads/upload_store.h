@@ -34,8 +34,8 @@ inline constexpr std::size_t kExpiredPerCallMax = 16;
 struct UploadInfo {
   std::string id;
   std::size_t size_bytes = 0;
-  std::chrono::seconds age{0};  // since the upload
   std::chrono::seconds expires_in{0};
+  std::chrono::seconds time_to_live{0};  // from the upload to the end
 };
 
 class UploadStore {

@@ -96,7 +96,8 @@ Findings check_documented_names(const SourceFile& document, const Names& known,
 }
 
 Findings check_documented_reasons(const SourceFile& file, std::string_view errors_document) {
-  static const std::regex kReason(R"rx(make_error\(\s*ErrorCode::k\w+,\s*"([a-z_0-9]+)")rx");
+  static const std::regex kReason(
+      R"rx((?:make_error\(\s*ErrorCode::k\w+,|invalid(?:_at)?\((?:\w+,)?)\s*"([a-z_0-9]+)")rx");
   Findings findings;
   for (std::sregex_iterator match(file.text.begin(), file.text.end(), kReason), end; match != end;
        ++match) {

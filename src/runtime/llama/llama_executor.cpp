@@ -35,6 +35,15 @@ std::int64_t memory_bytes() {
   return std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
 }
 
+/// The library gives each sequence a row of output for each step, and asserts that they fit.
+Result<void> check_cells(int n_cells, int n_sequences) {
+  if (n_cells >= n_sequences) return {};
+  return make_error(ErrorCode::kInvalidArgument, "kv_cache_too_small",
+                    "a KV cache of " + std::to_string(n_cells) + " cells is too small for " +
+                        std::to_string(n_sequences) +
+                        " sequences: raise kv_cells (two contexts, unless set) or lower sequences");
+}
+
 /// The library would touch the memory at once, so that the system would end the process.
 Result<void> check_memory(const LlamaModel& model, int n_cells) {
   const std::int64_t needed = cache_bytes_min(model, n_cells);
@@ -60,6 +69,7 @@ Result<std::unique_ptr<Executor>> LlamaExecutor::make(std::shared_ptr<LlamaModel
       std::clamp(options.n_sequences_max, 1, static_cast<int>(llama_max_parallel_sequences()));
   const int n_cells =
       options.n_kv_cells > 0 ? options.n_kv_cells : model->info().context_length * 2;
+  TSR_RETURN_IF_ERROR(check_cells(n_cells, n_sequences));
   TSR_RETURN_IF_ERROR(check_memory(*model, n_cells));
   std::unique_ptr<LlamaExecutor> self(new LlamaExecutor(std::move(model), n_sequences));
 

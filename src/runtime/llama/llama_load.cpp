@@ -164,8 +164,13 @@ Result<void> LlamaModel::load_vision(const LoadOptions& options) {
 Result<void> LlamaModel::describe(const LoadOptions& options) {
   info_.name = to_name(meta_text(model_.get(), "general.name"));
   const int trained = llama_model_n_ctx_train(model_.get());
-  info_.context_length =
-      options.context_length > 0 ? std::min(options.context_length, trained) : trained;
+  if (options.context_length > trained) {
+    return make_error(ErrorCode::kInvalidArgument, "context_length_too_large",
+                      "context_length: " + std::to_string(options.context_length) +
+                          " exceeds the " + std::to_string(trained) +
+                          " tokens that this model was trained for");
+  }
+  info_.context_length = options.context_length > 0 ? options.context_length : trained;
   info_.n_vocabulary = llama_vocab_n_tokens(vocabulary());
   info_.embedding_row_width = llama_model_n_embd_inp(model_.get());
   info_.language = read_language_shape(model_.get());

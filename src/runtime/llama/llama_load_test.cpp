@@ -126,7 +126,9 @@ TEST(LlamaLoad, KeepsTheContextLengthWithinWhatWasTrained) {
   EXPECT_EQ((*LlamaModel::load(options))->info().context_length, 1000);
 
   options.context_length = 1'000'000;
-  EXPECT_EQ((*LlamaModel::load(options))->info().context_length, 8192);
+  const auto too_long = LlamaModel::load(options);
+  ASSERT_FALSE(too_long);
+  EXPECT_EQ(too_long.error().reason, "context_length_too_large");
 }
 
 TEST(LlamaLoad, CountsTheBytesOfBothFiles) {

@@ -1,5 +1,7 @@
 #include "runtime/llama/llama_runtime.h"
 
+#include <string_view>
+
 #include "runtime/llama/llama_encoder.h"
 #include "runtime/llama/llama_executor.h"
 
@@ -14,8 +16,15 @@ Result<LoadedModel> load(const LoadOptions& options) {
   return loaded;
 }
 
+std::string build_commit() {
+  return TESSERA_LLAMA_COMMIT;
+}
+
 std::string describe_build() {
-  return llama_print_system_info();
+  std::string text = llama_print_system_info();
+  constexpr std::string_view kSeparators = " |";
+  text.erase(text.find_last_not_of(kSeparators) + 1);
+  return text;
 }
 
 }  // namespace tessera::runtime::llama

@@ -13,4 +13,7 @@ Result<LoadedModel> load(const LoadOptions& options);
 /// The commit and CPU features the native libraries were built with, for `tessera version`.
 std::string describe_build();
 
+/// The commit of llama.cpp that it was built from; empty when its source was no clone.
+std::string build_commit();
+
 }  // namespace tessera::runtime::llama

@@ -67,8 +67,28 @@ TEST(LlamaRuntime, SaysWhenMemoryIsShortForTheCells) {
   EXPECT_EQ(loaded.error().reason, "kv_cache_too_large");
 }
 
+TEST(LlamaRuntime, EveryCornerOfTheSettingsLoadsOrIsRefused) {
+  for (const int n_sequences : {1, 2, 16, 256}) {
+    for (const int n_cells : {0, 1, 2, 15, 16, 17, 255, 256, 257}) {
+      for (const int context_length : {0, 1, 8, 127}) {
+        LoadOptions options = bundled_options();
+        options.n_sequences_max = n_sequences;
+        options.n_kv_cells = n_cells;
+        options.context_length = context_length;
+        const int n = n_cells > 0 ? n_cells : 2 * (context_length > 0 ? context_length : 8192);
+
+        const auto loaded = load(options);
+
+        ASSERT_EQ(loaded.has_value(), n >= n_sequences) << n_sequences << ' ' << n;
+        if (!loaded) EXPECT_EQ(loaded.error().reason, "kv_cache_too_small");
+      }
+    }
+  }
+}
+
 TEST(LlamaRuntime, DescribesItsBuild) {
   EXPECT_NE(describe_build().find("CPU"), std::string::npos) << describe_build();
+  EXPECT_FALSE(describe_build().ends_with("| ")) << describe_build();
 }
 
 /// Q8_0 weights take other matrix kernels than f16; with a bad compiler they end in SIGILL.
