@@ -129,7 +129,7 @@ TEST(CheckRequest, AcceptsARequestAtEachLimit) {
   const Limits limits;
   Request request = valid_request();
   request.media.resize(static_cast<std::size_t>(limits.images_max));
-  request.media[0].size_bytes = limits.image_bytes_max;
+  request.media[0].size_bytes = media_bytes_max(limits);
   request.n_choices = limits.choices_max;
   request.max_output_tokens = limits.output_tokens_max;
   request.stop = {"a", "b", "c", std::string(256, 'd')};
@@ -150,8 +150,8 @@ TEST(CheckRequest, RefusesEachFieldAboveItsLimitAndNamesIt) {
   const Case cases[] = {
       {"messages", "at least one message", [](Request& r) { r.messages.clear(); }},
       {"messages", "17 exceeds the limit of 16", [](Request& r) { r.media.resize(17); }},
-      {"messages", "20971521 exceeds the limit of 20971520",
-       [](Request& r) { r.media.push_back({{}, 20971521}); }},
+      {"messages", "209715201 exceeds the limit of 209715200",
+       [](Request& r) { r.media.push_back({{}, 209715201}); }},
       {"messages", "11 exceeds the limit of 10",
        [](Request& r) { r.messages.push_back({Role::kUser, {TextPart{"world!"}}}); }},
       {"n", "between 1 and 4, not 5", [](Request& r) { r.n_choices = 5; }},

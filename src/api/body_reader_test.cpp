@@ -175,6 +175,7 @@ TEST(BodyReader, RefusesTheFirstImageTooMany) {
 TEST(BodyReader, RefusesA150MegabyteImageAtItsLimitWhileHoldingLittle) {
   Limits limits;
   limits.image_bytes_max = 4 * kMiB;
+  limits.videos_max = 0;
   BodyReader reader(limits);
   ASSERT_TRUE(reader.feed(R"({"url":"data:image/png;base64,)"));
   const std::string piece(std::size_t{64} * 1024, 'A');
@@ -236,6 +237,7 @@ TEST(BodyReader, GivesTheSameForEverySplit) {
   Limits limits;
   limits.images_max = 2;
   limits.image_bytes_max = 12;
+  limits.videos_max = 0;
   limits.text_bytes_max = 120;
   int n_with_media = 0;
   for (unsigned seed = 0; seed < 3000; ++seed) {

@@ -127,6 +127,18 @@ TEST(ChatRequest, ReadsHowManyFramesOfAMovingImageAreWanted) {
   }
 }
 
+TEST(ChatRequest, ReadsVideosAsItReadsImages) {
+  const auto call = parse(
+      R"({"messages":[{"role":"user","content":[{"type":"video_url","video_url":)"
+      R"({"url":"data:video/mp4;base64,QUE=","frames":4}}]}]})");
+
+  ASSERT_TRUE(call) << call.error().message;
+  ASSERT_EQ(call->request.media.size(), 1U);
+  EXPECT_EQ(call->request.media[0].size_bytes, 2U);
+  EXPECT_EQ(call->request.media[0].n_frames, 4);
+  EXPECT_EQ(call->request.media[0].field, "messages[0].content[0].video_url.url");
+}
+
 TEST(ChatRequest, KeepsTheOrderOfASchemasProperties) {
   const auto call = parse_with(
       R"("response_format":{"type":"json_schema","json_schema":{"name":"x","strict":true,)"
@@ -228,8 +240,10 @@ TEST(ChatRequest, NamesTheMessagePartThatIsWrong) {
       {R"([{"type":"smell"}])", "invalid_value", "messages[0].content[0].type"},
       {R"([{"type":"text","text":""},{"type":"input_audio"}])", "unsupported_parameter",
        "messages[0].content[1].type"},
-      {R"([{"type":"video_url","video_url":{"url":"data:video/mp4;base64,QUFB"}}])",
-       "unsupported_parameter", "messages[0].content[0].type"},
+      {R"([{"type":"video_url","image_url":{"url":"data:video/mp4;base64,QUFB"}}])",
+       "missing_field", "messages[0].content[0].video_url"},
+      {R"([{"type":"video_url","video_url":{"url":"clip.mp4"}}])", "invalid_image_url",
+       "messages[0].content[0].video_url.url"},
       {R"([{"type":"image_url"}])", "missing_field", "messages[0].content[0].image_url"},
       {R"([{"type":"image_url","image_url":"data:x"}])", "invalid_type",
        "messages[0].content[0].image_url"},

@@ -8,6 +8,7 @@
 
 #include "admission/api_keys.h"
 #include "api/http_server.h"
+#include "app/decoders.h"
 #include "app/wiring.h"
 #include "cli/media_file.h"
 #include "cli/plan.h"
@@ -52,7 +53,7 @@ struct Session {
   SteadyClock clock;
   cli::LoadedSettings settings;
   std::unique_ptr<metrics::Metrics> metrics;
-  std::unique_ptr<sandbox::Zygote> media_worker;
+  Decoders decoders;
   MediaSources sources;
   std::unique_ptr<pipeline::Pipeline> pipeline;
   std::unique_ptr<content_log::ContentLog> content_log;  // null = none is written
@@ -66,14 +67,14 @@ Result<std::unique_ptr<Session>> open_session(const cli::SettingFlags& flags, Wi
   TSR_ASSIGN_OR_RETURN(session->settings, read_settings(flags));
   session->metrics = std::make_unique<metrics::Metrics>(build_info());
   const cli::Settings& settings = session->settings.values;
-  TSR_ASSIGN_OR_RETURN(session->media_worker,
-                       start_media_worker(settings, session->clock, *session->metrics));
+  TSR_ASSIGN_OR_RETURN(session->decoders,
+                       start_decoders(settings, session->clock, *session->metrics));
   if (with == WithSources::kYes) {
     TSR_ASSIGN_OR_RETURN(session->sources,
                          open_media_sources(settings, session->clock, *session->metrics));
   }
   TSR_ASSIGN_OR_RETURN(session->pipeline,
-                       start_pipeline(settings, *session->media_worker, session->sources,
+                       start_pipeline(settings, session->decoders.zygotes(), session->sources,
                                       session->clock, *session->metrics));
   return session;
 }
@@ -154,7 +155,7 @@ ExitCode serve(Session& session, SignalWatcher& signals, const cli::Terminal& te
   auto content_log = open_content_log(settings, *session.metrics);
   if (!content_log) return cli::print_startup_error(content_log.error(), false, terminal);
   session.content_log = *std::move(content_log);
-  const std::string_view level = sandbox::to_string(session.media_worker->level());
+  const std::string_view level = sandbox::to_string(session.decoders.level());
   pipeline::Pipeline& pipeline = *session.pipeline;
   metrics::Metrics& metrics = *session.metrics;
   api::HttpServer server(
@@ -169,7 +170,7 @@ ExitCode serve(Session& session, SignalWatcher& signals, const cli::Terminal& te
   if (!port) return cli::print_startup_error(port.error(), false, terminal);
   terminal.out << "tessera: " << pipeline.model().name << " at http://" << settings.host << ":"
                << *port << "/v1" << std::endl;
-  print_level(session.media_worker->level(), terminal);
+  print_level(session.decoders.level(), terminal);
   if (session.content_log != nullptr) announce_content_log(settings, terminal);
   signals.wait();
   terminal.out << "tessera: stopping" << std::endl;

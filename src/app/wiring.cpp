@@ -1,14 +1,12 @@
 #include "app/wiring.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "app/program_folder.h"
 #include "fetch/outcome_name.h"
 #include "media/sniff.h"
 
@@ -22,12 +20,6 @@ namespace tessera::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path program_folder() {
-  std::error_code failed;
-  const fs::path program = fs::read_symlink("/proc/self/exe", failed);
-  return failed ? fs::path(".") : program.parent_path();
-}
 
 /// The bundled model: beside an installed program, else in the source tree it was built from.
 cli::BundledModel bundled_model() {
@@ -75,17 +67,6 @@ std::string runtime_description() {
   return "deterministic twin without weights";
 }
 #endif
-
-Result<std::string> media_worker_path(const cli::Settings& settings) {
-  const fs::path path = settings.media_worker_path.empty()
-                            ? program_folder() / "tessera-media-worker"
-                            : fs::path(settings.media_worker_path);
-  if (::access(path.c_str(), X_OK) != 0) {
-    return make_error(ErrorCode::kNotFound, "media_worker_not_found",
-                      "no media worker program at " + path.string());
-  }
-  return path.string();
-}
 
 /// "a.example.com, b.example.com" → its parts without spaces around them.
 std::vector<std::string> split_list(std::string_view text) {
@@ -145,16 +126,6 @@ Result<cli::LoadedSettings> read_settings(const cli::SettingFlags& flags) {
   return cli::load_settings(inputs);
 }
 
-Result<std::unique_ptr<sandbox::Zygote>> start_media_worker(const cli::Settings& settings,
-                                                            const Clock& clock,
-                                                            metrics::Metrics& metrics) {
-  TSR_ASSIGN_OR_RETURN(std::string path, media_worker_path(settings));
-  TSR_ASSIGN_OR_RETURN(auto zygote,
-                       sandbox::Zygote::start({std::move(path), settings.unsafe_decoders}, clock));
-  metrics.set_sandbox_level(sandbox::to_string(zygote->level()));
-  return zygote;
-}
-
 Result<MediaSources> open_media_sources(const cli::Settings& settings, const Clock& clock,
                                         metrics::Metrics& metrics) {
   MediaSources sources;
@@ -171,12 +142,12 @@ Result<MediaSources> open_media_sources(const cli::Settings& settings, const Clo
 }
 
 Result<std::unique_ptr<pipeline::Pipeline>> start_pipeline(const cli::Settings& settings,
-                                                           sandbox::Zygote& media_worker,
+                                                           const media::DecoderZygotes& decoders,
                                                            const MediaSources& sources,
                                                            const Clock& clock,
                                                            metrics::Metrics& metrics) {
   pipeline::PipelineOptions options;
-  options.decoder.zygotes.image = &media_worker;
+  options.decoder.zygotes = decoders;
   TSR_ASSIGN_OR_RETURN(runtime::LoadedModel loaded, load_model(settings));
   options.limits = settings.limits;
   options.n_media_threads = settings.n_media_threads;

@@ -20,12 +20,6 @@ namespace tessera::app {
 /// @errors  invalid_argument
 Result<cli::LoadedSettings> read_settings(const cli::SettingFlags& flags);
 
-/// Starts the zygote of the image decoders. Before the model is loaded: it shares no page with it.
-/// @errors  not_found (no media worker beside the program); those of Zygote::start
-Result<std::unique_ptr<sandbox::Zygote>> start_media_worker(const cli::Settings& settings,
-                                                            const Clock& clock,
-                                                            metrics::Metrics& metrics);
-
 /// What media that a request names by URL comes from; what the settings do not allow is empty.
 struct MediaSources {
   std::unique_ptr<fetch::Fetcher> fetcher;
@@ -41,10 +35,10 @@ Result<MediaSources> open_media_sources(const cli::Settings& settings, const Clo
                                         metrics::Metrics& metrics);
 
 /// Loads the model and starts every stage.
-/// @param media_worker, sources  outlive the pipeline
+/// @param decoders, sources  outlive the pipeline
 /// @errors  those of runtime load
 Result<std::unique_ptr<pipeline::Pipeline>> start_pipeline(const cli::Settings& settings,
-                                                           sandbox::Zygote& media_worker,
+                                                           const media::DecoderZygotes& decoders,
                                                            const MediaSources& sources,
                                                            const Clock& clock,
                                                            metrics::Metrics& metrics);

@@ -16,32 +16,6 @@ TEST(Wiring, BundledModelIsTheDefault) {
   EXPECT_TRUE(settings->values.mmproj_path.ends_with("mmproj-tessera-tiny-f16.gguf"));
 }
 
-TEST(Wiring, MissingMediaWorkerIsNamed) {
-  cli::Settings settings;
-  settings.media_worker_path = "/nonexistent/worker";
-  SteadyClock clock;
-  metrics::Metrics metrics(build_info());
-
-  const auto worker = start_media_worker(settings, clock, metrics);
-
-  ASSERT_FALSE(worker);
-  EXPECT_EQ(worker.error().reason, "media_worker_not_found");
-}
-
-TEST(Wiring, LevelOfTheMediaWorkerIsAMetric) {
-  cli::Settings settings;
-  settings.media_worker_path = TESSERA_MEDIA_WORKER;
-  SteadyClock clock;
-  metrics::Metrics metrics(build_info());
-
-  const auto worker = start_media_worker(settings, clock, metrics);
-
-  ASSERT_TRUE(worker) << worker.error().message;
-  const std::string level(sandbox::to_string((*worker)->level()));
-  EXPECT_NE(metrics.expose().find("tessera_sandbox_level{level=\"" + level + "\"} 1"),
-            std::string::npos);
-}
-
 TEST(Wiring, ByDefaultNothingIsFetchedOrReadAndFilesMayBeUploaded) {
   SteadyClock clock;
   metrics::Metrics metrics(build_info());

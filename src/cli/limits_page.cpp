@@ -22,6 +22,7 @@ constexpr std::string_view kPrefix = "limits.";
 constexpr std::array kRefusals = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"limits.body_bytes_max", "body_too_large"},
     {"limits.image_bytes_max", "image_too_large"},
+    {"limits.video_bytes_max", "video_bytes_too_large"},
     {"limits.text_bytes_max", "text_too_large"},
     {"limits.header_bytes_max", "header_too_large"},
     {"limits.images_max", "too_many_images"},
@@ -32,6 +33,10 @@ constexpr std::array kRefusals = std::to_array<std::pair<std::string_view, std::
     {"limits.image_scans_max", "image_scans_too_many"},
     {"limits.frames_max", "too_many_frames"},
     {"limits.file_frames_max", "image_frames_too_many"},
+    {"limits.videos_max", "too_many_videos"},
+    {"limits.video_seconds_max", "video_too_long"},
+    {"limits.video_frames_max", "video_frames_too_many"},
+    {"limits.video_pixels_max", "video_pixels_too_many"},
     {"limits.icc_bytes_max", "–"},
     {"limits.exif_bytes_max", "–"},
     {"limits.output_tokens_max", "invalid_value"},

@@ -69,14 +69,15 @@ TEST_F(MediaFile, SaysWhyItCannotBeRead) {
 
 TEST_F(MediaFile, MayHaveAsManyBytesAsTheLimitAndNoMore) {
   limits_.image_bytes_max = 1024;
+  limits_.videos_max = 0;
 
   EXPECT_TRUE(load_media_file(file_of("a.jpg", std::string(1024, 'x')), limits_));
   EXPECT_EQ(message_of(file_of("b.jpg", std::string(1025, 'x'))),
-            "more than 1KiB, the limit of limits.image_bytes_max");
+            "more than 1KiB, the limit of limits.image_bytes_max and limits.video_bytes_max");
 }
 
 TEST_F(MediaFile, ThatNeverEndsIsCutOffAtTheLimit) {
-  EXPECT_THAT(message_of("/dev/zero"), ::testing::StartsWith("more than 20MiB"));
+  EXPECT_THAT(message_of("/dev/zero"), ::testing::StartsWith("more than 200MiB"));
 }
 
 TEST_F(MediaFile, ErrorsSayWhatToDoNext) {

@@ -51,6 +51,8 @@ struct Settings {
   int n_media_threads = 2;
   std::string media_worker_path;  // empty = beside the program
   bool unsafe_decoders = false;   // decode even where decoders cannot be confined
+  bool allow_video = true;
+  bool allow_heic = false;
 
   // Server.
   std::string host = "127.0.0.1";

@@ -205,6 +205,7 @@ TEST_F(FetchStageTest, SourcesThatTheOperatorDoesNotHaveAreRefused) {
 
 TEST_F(FetchStageTest, LimitsForImagesHoldWhereverTheyComeFrom) {
   limits_.image_bytes_max = 4;
+  limits_.videos_max = 0;
   start([](const TestConnection& client, const std::string&) { client.send_body("12345"); });
 
   EXPECT_EQ(refusal({web("/a")}).reason, "image_too_large");
@@ -223,6 +224,7 @@ TEST_F(FetchStageTest, UrlsOfOneRequestShareALimit) {
 
 TEST_F(FetchStageTest, RequestsThatHoldMediaAreBoundedTogether) {
   limits_.image_bytes_max = options_.request_bytes_max = kFetchedBytesMax;
+  limits_.videos_max = 0;
   std::promise<void> opened;
   std::promise<void> go_on;
   options_.sources.upload = [&](TenantId, std::string_view) {

@@ -84,12 +84,32 @@ Zygote::~Zygote() {
 }
 
 Result<std::unique_ptr<Zygote>> Zygote::start(ZygoteOptions options, const Clock& clock) {
-  TSR_ASSIGN_OR_RETURN(Running running, launch(options));
-  return std::unique_ptr<Zygote>(new Zygote(std::move(options), clock, std::move(running)));
+  std::vector<ZygoteOptions> one;
+  one.push_back(std::move(options));
+  TSR_ASSIGN_OR_RETURN(auto started, start_all(std::move(one), clock));
+  return std::move(started.front());
 }
 
-Result<Zygote::Running> Zygote::launch(const ZygoteOptions& options) {
-  TSR_ASSIGN_OR_RETURN(SpawnedChild spawned, spawn_child({options.path, {}, false}));
+Result<std::vector<std::unique_ptr<Zygote>>> Zygote::start_all(std::vector<ZygoteOptions> options,
+                                                               const Clock& clock) {
+  std::vector<SpawnedChild> spawned;
+  for (const ZygoteOptions& one : options) {
+    TSR_ASSIGN_OR_RETURN(SpawnedChild child, spawn(one));
+    spawned.push_back(std::move(child));
+  }
+  std::vector<std::unique_ptr<Zygote>> zygotes;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    TSR_ASSIGN_OR_RETURN(Running running, greet(std::move(spawned[i]), options[i]));
+    zygotes.emplace_back(new Zygote(std::move(options[i]), clock, std::move(running)));
+  }
+  return zygotes;
+}
+
+Result<SpawnedChild> Zygote::spawn(const ZygoteOptions& options) {
+  return spawn_child({options.path, {}, false});
+}
+
+Result<Zygote::Running> Zygote::greet(SpawnedChild spawned, const ZygoteOptions& options) {
   const auto hello = spawned.channel.receive<wire::HelloMessage>(0, within(kHelloTimeout));
   if (hello.status == IoStatus::kTimeout) return zygote_failed("said nothing within 10 s");
   if (hello.status != IoStatus::kOk) return zygote_failed("ended before it was ready");
@@ -122,7 +142,8 @@ Result<void> Zygote::relaunch() {
   launched_at_ = now;
   ++n_relaunches_;
   log(LogLevel::kWarning, "zygote_restarted", {{"in_short_succession", n_relaunches_}});
-  TSR_ASSIGN_OR_RETURN(running_, launch(options_));
+  TSR_ASSIGN_OR_RETURN(SpawnedChild spawned, spawn(options_));
+  TSR_ASSIGN_OR_RETURN(running_, greet(std::move(spawned), options_));
   return {};
 }
 

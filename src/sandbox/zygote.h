@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/clock.h"
 #include "core/mutex.h"
@@ -70,6 +71,12 @@ class Zygote {
   /// @cost    ~10 ms: program, libraries, namespaces, self-test
   static Result<std::unique_ptr<Zygote>> start(ZygoteOptions options, const Clock& clock);
 
+  /// Several at once, so that they take no longer than the slowest of them.
+  /// @return  in the order of the options
+  /// @errors  the first one's
+  static Result<std::vector<std::unique_ptr<Zygote>>> start_all(std::vector<ZygoteOptions> options,
+                                                                const Clock& clock);
+
   ~Zygote();
   Zygote(const Zygote&) = delete;
   Zygote& operator=(const Zygote&) = delete;
@@ -98,7 +105,8 @@ class Zygote {
 
   Zygote(ZygoteOptions options, const Clock& clock, Running running);
 
-  static Result<Running> launch(const ZygoteOptions& options);
+  static Result<SpawnedChild> spawn(const ZygoteOptions& options);
+  static Result<Running> greet(SpawnedChild spawned, const ZygoteOptions& options);
   static void end(Running& running);
   Result<void> relaunch() TSR_REQUIRES(mutex_);
 
