@@ -297,7 +297,9 @@ Result<void> BodyReader::header_character(char c) {
   }
   mode_ = Mode::kData;
   base64_ = Base64Decoder();
-  sink_.emplace(media_bytes_max(limits_));
+  // What it says it is bounds it here; what it is, is seen when its bytes are.
+  const bool is_video = starts_with_ignoring_case(word_, "video/");
+  sink_.emplace(is_video ? media_bytes_max(limits_) : limits_.image_bytes_max);
   return {};
 }
 

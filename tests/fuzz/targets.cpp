@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/check.h"
+#include "fuzz/class_targets.h"
 #include "fuzz/text_targets.h"
 #include "media/codecs/decoder.h"
 #include "media/codecs/jpeg_markers.h"
@@ -162,6 +163,8 @@ constexpr std::array kTargets{
     Target{"webp", run_decode<FileKind::kWebp>, files_of<FileKind::kWebp>},
     Target{"gif", run_decode<FileKind::kGif>, files_of<FileKind::kGif>},
     Target{"avif", run_decode<FileKind::kAvif>, files_of<FileKind::kAvif>},
+    Target{"video", run_video, video_seeds},
+    Target{"heic", run_heic, heic_seeds},
     Target{"sniff", run_sniff, files_of_every_type},
     Target{"exif", run_exif, exif_seeds},
     Target{"jpeg_markers", run_jpeg_markers, files_of<FileKind::kJpeg>},
