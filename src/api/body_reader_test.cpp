@@ -175,7 +175,6 @@ TEST(BodyReader, RefusesTheFirstImageTooMany) {
 TEST(BodyReader, RefusesA150MegabyteImageAtItsLimitWhileHoldingLittle) {
   Limits limits;
   limits.image_bytes_max = 4 * kMiB;
-  limits.videos_max = 0;
   BodyReader reader(limits);
   ASSERT_TRUE(reader.feed(R"({"url":"data:image/png;base64,)"));
   const std::string piece(std::size_t{64} * 1024, 'A');
@@ -194,6 +193,23 @@ TEST(BodyReader, RefusesA150MegabyteImageAtItsLimitWhileHoldingLittle) {
   EXPECT_EQ(fed.error().message, "image 1: the image has more than 4194304 bytes");
   EXPECT_LE(n_read, limits.image_bytes_max / 3 * 4 + 2 * piece.size());
   EXPECT_LE(held_max, std::size_t{256} * 1024);
+}
+
+TEST(BodyReader, AVideoHasItsOwnLimit) {
+  Limits limits;
+  limits.image_bytes_max = 10;
+  limits.video_bytes_max = 20;
+  const auto accepts = [&limits](const std::string& type, std::size_t n_bytes) {
+    BodyReader reader(limits);
+    const std::string base64(n_bytes / 3 * 4, 'A');
+    return reader.feed(R"({"url":"data:)" + type + ";base64," + base64 + R"("})").has_value();
+  };
+
+  EXPECT_TRUE(accepts("image/png", 9));
+  EXPECT_FALSE(accepts("image/png", 12));
+  EXPECT_TRUE(accepts("VIDEO/mp4", 18));
+  EXPECT_FALSE(accepts("video/mp4", 21));
+  EXPECT_FALSE(accepts("", 12));
 }
 
 std::string random_body(std::mt19937& random) {
@@ -237,7 +253,6 @@ TEST(BodyReader, GivesTheSameForEverySplit) {
   Limits limits;
   limits.images_max = 2;
   limits.image_bytes_max = 12;
-  limits.videos_max = 0;
   limits.text_bytes_max = 120;
   int n_with_media = 0;
   for (unsigned seed = 0; seed < 3000; ++seed) {

@@ -193,7 +193,6 @@ TEST_F(SessionTest, RefusesATooLargeChunkedBodyAtItsLimit) {
 
 TEST_F(SessionTest, RefusesATooLargeImageWhileItArrives) {
   options.limits.image_bytes_max = 100'000;
-  options.limits.videos_max = 0;
   start();
   Client client(port);
   const std::string begin = R"({"messages":[{"role":"user","content":[{"type":"image_url",)"
