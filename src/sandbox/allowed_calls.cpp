@@ -52,7 +52,6 @@ constexpr auto kThreadedDecoderCalls = std::to_array<AllowedCall>({
     {"rseq", kAny, "the start of a thread"},
     {"rt_sigprocmask", kAny, "the start of a thread"},
     {"rt_sigaction", kAny, "the first thread: glibc's own handler"},
-    {"sched_getaffinity", kAny, "a library counts cores"},
     {"exit", kAny, "the end of a thread"},
 });
 

@@ -13,7 +13,8 @@ namespace {
 constexpr std::string_view kLayersPath = "src/layers.txt";
 
 // What exists for tests alone; their folders' libraries are linked to tests only.
-constexpr std::array<std::string_view, 2> kTestSupportFolders{"runtime/fake", "media/testing"};
+constexpr std::array<std::string_view, 4> kTestSupportFolders{
+    "runtime/fake", "media/testing", "media/heif/testing", "media/video/testing"};
 
 struct Library {
   std::string_view name;

@@ -2,6 +2,7 @@
 #include <gif_lib.h>
 #include <webp/encode.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 

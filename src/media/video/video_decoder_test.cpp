@@ -184,6 +184,30 @@ TEST(VideoDecoder, TakesTheDurationFromTimestampsAndNotFromTheHeader) {
   EXPECT_GE(probe_video(uneven, 8, limits).duration_ms, 61'000);
 }
 
+std::uint32_t read_u32(std::span<const std::uint8_t> bytes) {
+  return std::uint32_t{bytes[0]} << 24U | std::uint32_t{bytes[1]} << 16U |
+         std::uint32_t{bytes[2]} << 8U | std::uint32_t{bytes[3]};
+}
+
+TEST(VideoDecoder, DoesNotShowWhatAnEditListCutsAway) {
+  ByteVector file = encode_clip({.n_b_frames = 0});
+  const auto after = [&file](std::string_view box, std::size_t n) {
+    const auto at = std::ranges::search(file, box).begin();
+    EXPECT_NE(at, file.end());
+    return std::span(file).subspan(static_cast<std::size_t>(at - file.begin()) + n, 4);
+  };
+  ASSERT_EQ(probe_video(file, 1, kLimits).n_frames, 24);
+  // Ten of 25 frames a second; the scale stands behind type, flags and two dates.
+  const std::uint32_t start = read_u32(after("mdhd", 16)) * 10 / 25;
+  const auto media_time = after("elst", 16);  // behind type, flags, count and a duration
+  for (unsigned i = 0; i < 4; ++i) {
+    media_time[i] = static_cast<std::uint8_t>(start >> (24U - 8U * i));
+  }
+
+  EXPECT_EQ(probe_video(file, 1, kLimits).n_frames, 14);
+  EXPECT_EQ(shown(file, {0, 13}), (std::vector{10, 23}));
+}
+
 TEST(VideoDecoder, CountsPacketsAndStopsAtTheLimit) {
   const ByteVector file =
       encode_clip({.size = {16, 16}, .n_frames = 10'000, .frames_per_second = 100, .group = 250});
