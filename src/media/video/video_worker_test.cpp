@@ -71,6 +71,48 @@ TEST(VideoWorker, GivesAsManyFramesAsTheRequestWants) {
   EXPECT_EQ(shown(media_of(file, 64)).value().size(), 9U);
 }
 
+TEST(VideoWorker, WorksBesideTheImageWorkerAndFilesKeepTheirOrder) {
+  const auto clip = encode_clip({.n_frames = 9});
+  std::vector<EncodedMedia> media;
+  media.push_back(to_media(media::testing::encode_png(media::testing::gradient({5, 3}))));
+  media.push_back(to_media(clip));
+  media.back().n_frames = 2;
+  media.push_back(to_media(media::testing::encode_png(media::testing::gradient({7, 2}))));
+  media.push_back(to_media(clip));
+  media.back().n_frames = 1;
+  DecoderOptions both = video_only();
+  both.zygotes.image = &media::testing::worker_zygote(TESSERA_MEDIA_WORKER);
+
+  auto session = DecodeSession::open(both, {}, media, {});
+  ASSERT_TRUE(session) << session.error().message;
+  const auto images = session->decode();
+
+  ASSERT_TRUE(images) << images.error().message;
+  std::vector<ImageSize> sizes;
+  for (const Image& image : *images) sizes.push_back(image.size);
+  const ImageSize frame{64, 48};
+  EXPECT_EQ(sizes, (std::vector<ImageSize>{{5, 3}, frame, frame, {7, 2}, frame}));
+  EXPECT_EQ(frame_of((*images)[2].rgb.back()), 8);
+  EXPECT_EQ(frame_of((*images)[4].rgb.back()), 0);
+}
+
+TEST(VideoWorker, AFileOfOneClassThatIsRefusedIsNamedByItsPlaceInTheRequest) {
+  std::vector<EncodedMedia> media;
+  media.push_back(to_media(media::testing::encode_png(media::testing::gradient({5, 3}))));
+  media.push_back(to_media(encode_clip({.encoder = "mpeg4"})));
+  media.back().field = "there";
+  DecoderOptions both = video_only();
+  both.zygotes.image = &media::testing::worker_zygote(TESSERA_MEDIA_WORKER);
+
+  auto session = DecodeSession::open(both, {}, media, {});
+  ASSERT_TRUE(session);
+  const auto probed = session->probe();
+
+  ASSERT_FALSE(probed);
+  EXPECT_EQ(probed.error().message.substr(0, 9), "video 2: ");
+  EXPECT_EQ(probed.error().param, "there");
+}
+
 TEST(VideoWorker, SurvivesEveryOddFile) {
   auto damaged =
       encode_clip({.n_frames = 12, .muxer_options = "movflags=frag_keyframe+empty_moov"});
