@@ -34,8 +34,8 @@ struct FeatureOrigin {
   std::optional<RequestId> only_for;  // a request that shares with no other
 };
 
-/// @param file  readable from offset 0
-/// @errors      internal (it cannot be read)
+/// @param file  sealed: its size does not change meanwhile
+/// @errors      internal (it cannot be mapped, or is shorter)
 Result<Digest> content_digest(int file, std::size_t n_bytes);
 
 class FeatureKeys {

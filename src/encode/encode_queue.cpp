@@ -30,30 +30,30 @@ int EncodeQueue::add(std::unique_ptr<InFlight> request, TimePoint now) {
   int n_shared = 0;
   for (std::size_t i = 0; i < segments.size(); ++i) {
     if (added.embeddings[i] != nullptr) continue;
-    auto& job = jobs_[added.feature_keys[i]];
-    if (job == nullptr) {
+    auto& wanted = wanted_[added.feature_keys[i]];
+    if (wanted == nullptr) {
       TSR_CHECK(added.tiles[i] != nullptr);
-      job = std::make_unique<Job>();
-      job->key = added.feature_keys[i];
-      job->tile = std::move(added.tiles[i]);
-      job->tenant = added.tenant;
-      job->policy = added.request.cache;
-      job->n_patches = patches_of(added.prompt, *segments[i]);
-      job->n_tokens = segments[i]->n_tokens;
+      wanted = std::make_unique<WantedTile>();
+      wanted->key = added.feature_keys[i];
+      wanted->prepared = std::move(added.tiles[i]);
+      wanted->tenant = added.tenant;
+      wanted->policy = added.request.cache;
+      wanted->n_patches = patches_of(added.prompt, *segments[i]);
+      wanted->n_tokens = segments[i]->n_tokens;
     } else {
       added.tiles[i].reset();
-      if (job->waiters.front() != &added) ++n_shared;
+      if (wanted->waiters.front() != &added) ++n_shared;
     }
-    if (std::ranges::find(job->waiters, &added) == job->waiters.end()) {
-      job->waiters.push_back(&added);
-      waiting.n_patches_left += job->n_patches;
+    if (std::ranges::find(wanted->waiters, &added) == wanted->waiters.end()) {
+      wanted->waiters.push_back(&added);
+      waiting.n_patches_left += wanted->n_patches;
     }
   }
   waiting_.push_back(std::move(waiting));
   return n_shared;
 }
 
-EncodeQueue::Job* EncodeQueue::next(TimePoint now) {
+EncodeQueue::WantedTile* EncodeQueue::next(TimePoint now) {
   if (waiting_.empty()) return nullptr;
   const Waiting& oldest = waiting_.front();
   if (now - oldest.since > kAgingWindow) return next_of(*oldest.request);
@@ -61,36 +61,36 @@ EncodeQueue::Job* EncodeQueue::next(TimePoint now) {
   return next_of(*smallest->request);
 }
 
-EncodeQueue::Job* EncodeQueue::next_of(const InFlight& request) {
+EncodeQueue::WantedTile* EncodeQueue::next_of(const InFlight& request) {
   for (std::size_t i = 0; i < request.embeddings.size(); ++i) {
-    if (request.embeddings[i] == nullptr) return jobs_.at(request.feature_keys[i]).get();
+    if (request.embeddings[i] == nullptr) return wanted_.at(request.feature_keys[i]).get();
   }
   return nullptr;  // add() takes none such, finish() removes them
 }
 
-Requests EncodeQueue::finish(const Job& job, std::shared_ptr<const Embedding> embedding) {
+Requests EncodeQueue::finish(const WantedTile& tile, std::shared_ptr<const Embedding> embedding) {
   std::vector<InFlight*> complete;
   for (Waiting& waiting : waiting_) {
     InFlight& request = *waiting.request;
-    if (std::ranges::find(job.waiters, &request) == job.waiters.end()) continue;
-    waiting.n_patches_left -= job.n_patches;
+    if (std::ranges::find(tile.waiters, &request) == tile.waiters.end()) continue;
+    waiting.n_patches_left -= tile.n_patches;
     for (std::size_t i = 0; i < request.feature_keys.size(); ++i) {
-      if (request.feature_keys[i] == job.key) request.embeddings[i] = embedding;
+      if (request.feature_keys[i] == tile.key) request.embeddings[i] = embedding;
     }
     if (std::ranges::find(request.embeddings, nullptr) == request.embeddings.end()) {
       complete.push_back(&request);
     }
   }
-  const Digest key = job.key;
-  jobs_.erase(key);
+  const Digest key = tile.key;
+  wanted_.erase(key);
   return remove_all(complete);
 }
 
-Requests EncodeQueue::fail(const Job& job) {
-  const std::vector<InFlight*> waiters = job.waiters;
-  const Digest key = job.key;
+Requests EncodeQueue::fail(const WantedTile& tile) {
+  const std::vector<InFlight*> waiters = tile.waiters;
+  const Digest key = tile.key;
   Requests failed = remove_all(waiters);
-  jobs_.erase(key);
+  wanted_.erase(key);
   return failed;
 }
 
@@ -104,10 +104,10 @@ std::unique_ptr<InFlight> EncodeQueue::remove(std::size_t index) {
   std::unique_ptr<InFlight> request = std::move(waiting_[index].request);
   waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(index));
   for (const Digest& key : request->feature_keys) {
-    const auto found = jobs_.find(key);
-    if (found == jobs_.end()) continue;
+    const auto found = wanted_.find(key);
+    if (found == wanted_.end()) continue;
     std::erase(found->second->waiters, request.get());
-    if (found->second->waiters.empty()) jobs_.erase(found);
+    if (found->second->waiters.empty()) wanted_.erase(found);
   }
   return request;
 }

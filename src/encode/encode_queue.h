@@ -1,8 +1,8 @@
 // What waits for the encoder, and in which order it is done.
 //
-// The unit is a tile with its key: requests that need the same features wait for one job, whoever
-// came first and whoever leaves. The next job is the next tile of the request that has the fewest
-// patches left, unless another has waited longer than kAgingWindow: then the one that waited
+// The unit is a tile with its key: requests that need the same features wait for one encode,
+// whoever came first and whoever leaves. The next is the next tile of the request that has the
+// fewest patches left, unless another has waited longer than kAgingWindow: then the one that waited
 // longest is served, so that a stream of small images cannot hold up a large one for ever.
 //
 //   add ──▶ next ──▶ (the stage encodes) ──▶ finish, or fail
@@ -31,9 +31,9 @@ using Requests = std::vector<std::unique_ptr<InFlight>>;
 class EncodeQueue {
  public:
   /// A tile that somebody waits for.
-  struct Job {
+  struct WantedTile {
     Digest key;
-    std::unique_ptr<PreparedTile> tile;
+    std::unique_ptr<PreparedTile> prepared;
     TenantId tenant;
     CachePolicy policy;
     int n_patches = 0;
@@ -45,19 +45,19 @@ class EncodeQueue {
   /// @return         tiles that an earlier request already waits for
   int add(std::unique_ptr<InFlight> request, TimePoint now);
 
-  /// The job to do now; null = nothing waits. Stays valid until finish(), fail() or take_if();
-  /// requests that are added meanwhile may join it.
-  Job* next(TimePoint now);
+  /// The tile to encode now; null = nothing waits. Stays valid until finish(), fail() or take_if();
+  /// requests that are added meanwhile may wait for it as well.
+  WantedTile* next(TimePoint now);
 
   /// Gives the features to all who wait for them.
   /// @return  the requests that are complete now
-  Requests finish(const Job& job, std::shared_ptr<const Embedding> embedding);
+  Requests finish(const WantedTile& tile, std::shared_ptr<const Embedding> embedding);
 
-  /// Gives up on a job.
+  /// Gives up on a tile.
   /// @return  the requests that waited for it
-  Requests fail(const Job& job);
+  Requests fail(const WantedTile& tile);
 
-  /// Removes requests; jobs that nobody waits for any more go with them.
+  /// Removes requests; tiles that nobody waits for any more go with them.
   template <typename Predicate>
   Requests take_if(Predicate&& wanted) {
     Requests taken;
@@ -82,10 +82,10 @@ class EncodeQueue {
 
   std::unique_ptr<InFlight> remove(std::size_t index);
   Requests remove_all(const std::vector<InFlight*>& requests);
-  Job* next_of(const InFlight& request);
+  WantedTile* next_of(const InFlight& request);
 
   std::deque<Waiting> waiting_;  // in order of arrival; ≤ the stage's capacity
-  std::unordered_map<Digest, std::unique_ptr<Job>> jobs_;
+  std::unordered_map<Digest, std::unique_ptr<WantedTile>> wanted_;
 };
 
 /// Patches of the tile that a visual segment stands for.

@@ -54,12 +54,12 @@ class EncodeQueueTest : public ::testing::Test {
     return digest;
   }
 
-  /// Does every job; the ids of complete requests stand behind the tile that completed them.
+  /// Does every tile; the ids of complete requests stand behind the tile that completed them.
   std::string drain() {
     std::string order;
-    while (const auto* job = queue_.next(clock_.now())) {
-      order += static_cast<char>(job->key.bytes[0]);
-      for (auto& request : queue_.finish(*job, std::make_shared<const Embedding>())) {
+    while (const auto* wanted = queue_.next(clock_.now())) {
+      order += static_cast<char>(wanted->key.bytes[0]);
+      for (auto& request : queue_.finish(*wanted, std::make_shared<const Embedding>())) {
         order += std::to_string(request->id.value);
         end(*request);
       }
@@ -114,7 +114,7 @@ TEST_F(EncodeQueueTest, WhoHasWaitedLongIsOvertakenNoMore) {
   EXPECT_EQ(queue_.next(clock_.now())->key, key('A'));
 }
 
-TEST_F(EncodeQueueTest, AJobOutlivesTheRequestThatBroughtItWhileOthersWait) {
+TEST_F(EncodeQueueTest, ATileOutlivesTheRequestThatBroughtItWhileOthersWait) {
   add(1, "ab");
   add(2, "bc");
   auto left = queue_.take_if([](const InFlight& request) { return request.id.value == 1; });
@@ -128,10 +128,10 @@ TEST_F(EncodeQueueTest, AFailureConcernsThoseWhoWaitForThatTile) {
   add(1, "ab");
   add(2, "b");
   add(3, "c");
-  EncodeQueue::Job* job = queue_.next(clock_.now());
-  ASSERT_EQ(job->key, key('b'));
+  EncodeQueue::WantedTile* wanted = queue_.next(clock_.now());
+  ASSERT_EQ(wanted->key, key('b'));
 
-  Requests failed = queue_.fail(*job);
+  Requests failed = queue_.fail(*wanted);
   EXPECT_EQ(failed.size(), 2U);
   for (auto& request : failed) end(*request);
 

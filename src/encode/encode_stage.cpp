@@ -61,32 +61,32 @@ std::size_t EncodeStage::queue_depth() const {
 }
 
 void EncodeStage::run(const std::stop_token& stop) {
-  while (EncodeQueue::Job* job = wait_for_job(stop)) do_job(*job, stop);
+  while (EncodeQueue::WantedTile* tile = wait_for_tile(stop)) do_tile(*tile, stop);
 }
 
 /// Null when the stage is to stop.
-EncodeQueue::Job* EncodeStage::wait_for_job(const std::stop_token& stop) {
+EncodeQueue::WantedTile* EncodeStage::wait_for_tile(const std::stop_token& stop) {
   for (;;) {
     end_stopped();
     MutexLock lock(mutex_);
     if (stop.stop_requested()) return nullptr;
-    if (EncodeQueue::Job* job = queue_.next(clock_.now())) return job;
+    if (EncodeQueue::WantedTile* tile = queue_.next(clock_.now())) return tile;
     if (!not_empty_.wait(mutex_, stop)) return nullptr;
   }
 }
 
-void EncodeStage::do_job(EncodeQueue::Job& job, const std::stop_token& stop) {
-  take_off(job);
-  auto encoded = encode(job, stop);
+void EncodeStage::do_tile(EncodeQueue::WantedTile& tile, const std::stop_token& stop) {
+  take_off(tile);
+  auto encoded = encode(tile, stop);
   // What stopped the stage ends its requests in shutdown().
   if (!encoded && stop.stop_requested()) return;
-  land(job, std::move(encoded));
+  land(tile, std::move(encoded));
 }
 
-Result<std::shared_ptr<const Embedding>> EncodeStage::encode(const EncodeQueue::Job& job,
+Result<std::shared_ptr<const Embedding>> EncodeStage::encode(const EncodeQueue::WantedTile& tile,
                                                              const std::stop_token& stop) {
   TSR_CHECK(encoder_ != nullptr);
-  if (auto known = cache_.find(job.key)) return known;
+  if (auto known = cache_.find(tile.key)) return known;
   std::stop_token abandoned;
   {
     MutexLock lock(mutex_);
@@ -94,23 +94,23 @@ Result<std::shared_ptr<const Embedding>> EncodeStage::encode(const EncodeQueue::
   }
   const EitherStop either(abandoned, stop);
   const TimePoint started = clock_.now();
-  TSR_ASSIGN_OR_RETURN(Embedding embedding, encoder_->encode(*job.tile, either.token()));
+  TSR_ASSIGN_OR_RETURN(Embedding embedding, encoder_->encode(*tile.prepared, either.token()));
   const Duration duration = clock_.now() - started;
-  if (embedding.n_tokens != job.n_tokens) {
+  if (embedding.n_tokens != tile.n_tokens) {
     return make_error(ErrorCode::kInternal, "internal_error",
                       "an image has " + std::to_string(embedding.n_tokens) + " visual tokens; " +
-                          std::to_string(job.n_tokens) + " were planned");
+                          std::to_string(tile.n_tokens) + " were planned");
   }
-  if (observer_ != nullptr) observer_->on_encode(job.n_patches, duration);
-  return cache_.store(job.key, job.tenant, std::move(embedding), duration,
-                      job.policy.scope == CachePolicy::Scope::kTenant, job.policy.time_to_live);
+  if (observer_ != nullptr) observer_->on_encode(tile.n_patches, duration);
+  return cache_.store(tile.key, tile.tenant, std::move(embedding), duration,
+                      tile.policy.scope == CachePolicy::Scope::kTenant, tile.policy.time_to_live);
 }
 
-void EncodeStage::take_off(EncodeQueue::Job& job) {
+void EncodeStage::take_off(EncodeQueue::WantedTile& tile) {
   MutexLock lock(mutex_);
-  running_ = &job;
+  running_ = &tile;
   flight_ = std::make_unique<Flight>();
-  for (InFlight* waiter : job.waiters) watch(*waiter);
+  for (InFlight* waiter : tile.waiters) watch(*waiter);
 }
 
 void EncodeStage::watch(InFlight& waiter) {
@@ -119,8 +119,9 @@ void EncodeStage::watch(InFlight& waiter) {
   watches_.emplace_back(waiter.stop, Leave{flight_.get()});
 }
 
-/// Hands the result of a job to those who waited for it.
-void EncodeStage::land(EncodeQueue::Job& job, Result<std::shared_ptr<const Embedding>> encoded) {
+/// Hands the features of a tile to those who waited for it.
+void EncodeStage::land(EncodeQueue::WantedTile& tile,
+                       Result<std::shared_ptr<const Embedding>> encoded) {
   Requests done;
   {
     MutexLock lock(mutex_);
@@ -129,10 +130,10 @@ void EncodeStage::land(EncodeQueue::Job& job, Result<std::shared_ptr<const Embed
     watches_.clear();
     flight_.reset();
     const TimePoint now = clock_.now();
-    for (InFlight* waiter : job.waiters) waiter->trace.enter(Stage::kEncodeWait, now);
-    // Those who left are ended before the next job. Whoever came after them has it done again.
+    for (InFlight* waiter : tile.waiters) waiter->trace.enter(Stage::kEncodeWait, now);
+    // Those who left are ended before the next one. Whoever came after them has it done again.
     if (abandoned) return;
-    done = encoded ? queue_.finish(job, *encoded) : queue_.fail(job);
+    done = encoded ? queue_.finish(tile, *encoded) : queue_.fail(tile);
   }
   for (auto& request : done) {
     if (!encoded) {

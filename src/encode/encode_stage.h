@@ -1,6 +1,6 @@
 // Stage 5: prepared tiles → visual tokens, on the one encode thread.
 //
-// Owns the encoder and its queue (encode_queue.h: one job for each tile, many waiters). Between
+// Owns the encoder and its queue (encode_queue.h: one entry for each tile, many waiters). Between
 // tiles, requests that were cancelled or are late leave; inside a tile the encoder stops when the
 // last who waits for it was cancelled. What was computed goes to the feature cache, which also says
 // whether a tile has been computed since its request was planned.
@@ -71,13 +71,13 @@ class EncodeStage {
   };
 
   void run(const std::stop_token& stop);
-  EncodeQueue::Job* wait_for_job(const std::stop_token& stop);
-  void do_job(EncodeQueue::Job& job, const std::stop_token& stop);
-  Result<std::shared_ptr<const Embedding>> encode(const EncodeQueue::Job& job,
+  EncodeQueue::WantedTile* wait_for_tile(const std::stop_token& stop);
+  void do_tile(EncodeQueue::WantedTile& tile, const std::stop_token& stop);
+  Result<std::shared_ptr<const Embedding>> encode(const EncodeQueue::WantedTile& tile,
                                                   const std::stop_token& stop);
-  void take_off(EncodeQueue::Job& job);
+  void take_off(EncodeQueue::WantedTile& tile);
   void watch(InFlight& waiter) TSR_REQUIRES(mutex_);
-  void land(EncodeQueue::Job& job, Result<std::shared_ptr<const Embedding>> encoded);
+  void land(EncodeQueue::WantedTile& tile, Result<std::shared_ptr<const Embedding>> encoded);
   void end_stopped();
 
   const std::unique_ptr<runtime::Encoder> encoder_;
@@ -91,7 +91,7 @@ class EncodeStage {
   CondVar not_empty_;
   bool closed_ TSR_GUARDED_BY(mutex_) = false;
   EncodeQueue queue_ TSR_GUARDED_BY(mutex_);
-  const EncodeQueue::Job* running_ TSR_GUARDED_BY(mutex_) = nullptr;
+  const EncodeQueue::WantedTile* running_ TSR_GUARDED_BY(mutex_) = nullptr;
   std::unique_ptr<Flight> flight_ TSR_GUARDED_BY(mutex_);  // of running_
   // Before flight_ in destruction: they point into it.
   std::list<std::stop_callback<Leave>> watches_ TSR_GUARDED_BY(mutex_);

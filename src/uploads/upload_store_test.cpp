@@ -158,7 +158,7 @@ TEST_F(UploadStoreTest, ListIsInOrderOfArrival) {
 
   ASSERT_EQ(infos.size(), 2U);
   EXPECT_EQ(infos[0].id, first);
-  EXPECT_EQ(infos[0].time_to_live, std::chrono::duration_cast<seconds>(limits_.time_to_live));
+  EXPECT_EQ(infos[0].time_to_live, seconds(100));
   EXPECT_EQ(infos[1].id, second);
 }
 

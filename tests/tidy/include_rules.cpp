@@ -44,7 +44,8 @@ const std::vector<Library>& libraries() {
       {"libseccomp", {"seccomp.h"}, {"src/sandbox/"}},
       {"OpenSSL",
        {"openssl/"},
-       {"src/admission/", "src/media/quarantine", "src/fetch/test_", "src/fetch/tls_test_"}},
+       {"src/admission/", "src/cache/", "src/media/quarantine", "src/fetch/test_",
+        "src/fetch/tls_test_"}},
       {"spdlog", {"spdlog/"}, {"src/core/log"}},
   };
   return kLibraries;

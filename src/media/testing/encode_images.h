@@ -87,6 +87,10 @@ ByteVector encode_gif(const Raster& raster, const GifOptions& options);
 /// A smooth picture with different corners, so that orientations can be told apart.
 Raster gradient(ImageSize size);
 
+/// x265 keeps a few tables when an encoder of its own is closed. Before one is opened; that it is
+/// called is what links the words that LeakSanitizer reads.
+void allow_leaks_of_x265();
+
 /// Bytes in an unsealed memfd.
 EncodedMedia to_media(std::span<const std::uint8_t> bytes);
 

@@ -90,6 +90,7 @@ AvPtr<AVCodecContext> open_encoder(const ClipOptions& options, bool has_global_h
   if (std::string_view(options.encoder) == "mpeg4") context->time_base = {1, 25};
   AVDictionary* dictionary = nullptr;
   set_options(&dictionary, encoder_options(options.encoder));
+  media::testing::allow_leaks_of_x265();
   TSR_CHECK(::avcodec_open2(context.get(), codec, &dictionary) >= 0);
   ::av_dict_free(&dictionary);
   return context;
