@@ -12,8 +12,8 @@ namespace {
 /// What libav reads ahead.
 constexpr std::size_t kIoBytes = std::size_t{64} * 1024;
 
-/// A phone's MP4 has seven: picture, sound, and five of metadata.
-constexpr const char* kStreamsMax = "16";
+/// A phone's MP4 has seven: picture, sound, and five of metadata; editors add languages.
+constexpr const char* kStreamsMax = "32";
 
 struct Codec {
   AVCodecID id;
@@ -87,7 +87,7 @@ MediaError Demuxer::open() {
   options.set("use_absolute_path", "0");
   // Frees the context when it fails.
   const int code = ::avformat_open_input(&format, "", input, options.get());
-  if (code == kAvNoMemory) return MediaError::kOutOfMemory;
+  // Too many streams look like no memory; and who needs that much for headers is not sound.
   if (code < 0) return MediaError::kInvalid;
   format_.reset(format);
   return MediaError::kNone;

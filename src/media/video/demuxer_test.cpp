@@ -40,6 +40,11 @@ TEST(Demuxer, DecodesFiveCodecsAndNoOther) {
   }
 }
 
+TEST(Demuxer, AFileOfTooManyStreamsIsInvalidAndNoLackOfMemory) {
+  EXPECT_EQ(Demuxer(testing::encode_sound(32)).error(), MediaError::kUnsupportedVariant);
+  EXPECT_EQ(Demuxer(testing::encode_sound(33)).error(), MediaError::kInvalid);
+}
+
 TEST(Demuxer, DoesNotOpenWhatAnotherContainerWouldNeed) {
   // The brand says MP4, the rest is a playlist.
   const std::string text = std::string(

@@ -182,20 +182,23 @@ ByteVector encode_clip(const ClipOptions& options) {
   return muxer.finish();
 }
 
-ByteVector encode_sound() {
+ByteVector encode_sound(int n_streams) {
   Muxer muxer("matroska");
-  AVStream& stream = muxer.add_stream();
-  stream.codecpar->codec_type = AVMEDIA_TYPE_AUDIO;
-  stream.codecpar->codec_id = AV_CODEC_ID_PCM_S16LE;
-  stream.codecpar->format = AV_SAMPLE_FMT_S16;
-  stream.codecpar->sample_rate = 8000;
-  stream.codecpar->bits_per_coded_sample = 16;
-  ::av_channel_layout_default(&stream.codecpar->ch_layout, 1);
-  stream.time_base = {1, 8000};
+  for (int i = 0; i < n_streams; ++i) {
+    AVStream& stream = muxer.add_stream();
+    stream.codecpar->codec_type = AVMEDIA_TYPE_AUDIO;
+    stream.codecpar->codec_id = AV_CODEC_ID_PCM_S16LE;
+    stream.codecpar->format = AV_SAMPLE_FMT_S16;
+    stream.codecpar->sample_rate = 8000;
+    stream.codecpar->bits_per_coded_sample = 16;
+    ::av_channel_layout_default(&stream.codecpar->ch_layout, 1);
+    stream.time_base = {1, 8000};
+  }
   muxer.write_header("");
+  constexpr int kBytes = 1600;
   const auto packet = owned(::av_packet_alloc());
-  TSR_CHECK(::av_new_packet(packet.get(), 1600) >= 0);
-  std::fill_n(packet->data, 1600, std::uint8_t{0});
+  TSR_CHECK(::av_new_packet(packet.get(), kBytes) >= 0);
+  std::fill_n(packet->data, kBytes, std::uint8_t{0});
   packet->pts = packet->dts = 0;
   muxer.write(*packet);
   return muxer.finish();

@@ -36,7 +36,7 @@ struct ClipOptions {
 ByteVector encode_clip(const ClipOptions& options);
 
 /// A Matroska file of sound alone.
-ByteVector encode_sound();
+ByteVector encode_sound(int n_streams = 1);
 
 /// Grey levels that tell frames apart after lossy coding: 30 of them, then from the start.
 std::uint8_t level_of(int frame);
