@@ -67,15 +67,16 @@ Result<std::unique_ptr<Session>> open_session(const cli::SettingFlags& flags, Wi
   TSR_ASSIGN_OR_RETURN(session->settings, read_settings(flags));
   session->metrics = std::make_unique<metrics::Metrics>(build_info());
   const cli::Settings& settings = session->settings.values;
-  TSR_ASSIGN_OR_RETURN(session->decoders,
-                       start_decoders(settings, session->clock, *session->metrics));
+  TSR_ASSIGN_OR_RETURN(StartingDecoders decoders, begin_decoders(settings));
   if (with == WithSources::kYes) {
     TSR_ASSIGN_OR_RETURN(session->sources,
                          open_media_sources(settings, session->clock, *session->metrics));
   }
-  TSR_ASSIGN_OR_RETURN(session->pipeline,
-                       start_pipeline(settings, session->decoders.zygotes(), session->sources,
-                                      session->clock, *session->metrics));
+  TSR_ASSIGN_OR_RETURN(runtime::LoadedModel model, load_model(settings));
+  TSR_ASSIGN_OR_RETURN(session->decoders,
+                       finish_decoders(std::move(decoders), session->clock, *session->metrics));
+  session->pipeline = start_pipeline(settings, std::move(model), session->decoders.zygotes(),
+                                     session->sources, session->clock, *session->metrics);
   return session;
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <utility>
-#include <vector>
 
 #include "app/program_folder.h"
 
@@ -20,19 +19,18 @@ fs::path image_worker(const cli::Settings& settings) {
                                             : fs::path(settings.media_worker_path);
 }
 
-/// One class: its program, and where its zygote goes.
-struct Row {
-  fs::path program;
-  std::unique_ptr<sandbox::Zygote>* zygote;
-};
+Result<sandbox::Zygote::Starting> begin(const fs::path& program, const cli::Settings& settings) {
+  if (::access(program.c_str(), X_OK) != 0) {
+    return make_error(ErrorCode::kNotFound, "media_worker_not_found",
+                      "no media worker program at " + program.string());
+  }
+  return sandbox::Zygote::begin({program.string(), settings.unsafe_decoders});
+}
 
-std::vector<Row> allowed_classes(const cli::Settings& settings, Decoders& decoders) {
-  const fs::path image = image_worker(settings);
-  std::vector<Row> rows{{image, &decoders.image}};
-  const auto beside = [&image](const char* name) { return image.parent_path() / name; };
-  if (settings.allow_video) rows.push_back({beside("tessera-video-worker"), &decoders.video});
-  if (settings.allow_heic) rows.push_back({beside("tessera-heif-worker"), &decoders.heif});
-  return rows;
+Result<std::unique_ptr<sandbox::Zygote>> finish(std::optional<sandbox::Zygote::Starting>& starting,
+                                                const Clock& clock) {
+  if (!starting) return std::unique_ptr<sandbox::Zygote>();
+  return sandbox::Zygote::finish(*std::move(starting), clock);
 }
 
 }  // namespace
@@ -45,20 +43,25 @@ sandbox::SandboxLevel Decoders::level() const {
   return weakest;
 }
 
-Result<Decoders> start_decoders(const cli::Settings& settings, const Clock& clock,
-                                metrics::Metrics& metrics) {
-  Decoders decoders;
-  const std::vector<Row> rows = allowed_classes(settings, decoders);
-  std::vector<sandbox::ZygoteOptions> options;
-  for (const Row& row : rows) {
-    if (::access(row.program.c_str(), X_OK) != 0) {
-      return make_error(ErrorCode::kNotFound, "media_worker_not_found",
-                        "no media worker program at " + row.program.string());
-    }
-    options.push_back({row.program.string(), settings.unsafe_decoders});
+Result<StartingDecoders> begin_decoders(const cli::Settings& settings) {
+  const fs::path folder = image_worker(settings).parent_path();
+  StartingDecoders starting;
+  TSR_ASSIGN_OR_RETURN(starting.image, begin(image_worker(settings), settings));
+  if (settings.allow_video) {
+    TSR_ASSIGN_OR_RETURN(starting.video, begin(folder / "tessera-video-worker", settings));
   }
-  TSR_ASSIGN_OR_RETURN(auto zygotes, sandbox::Zygote::start_all(std::move(options), clock));
-  for (std::size_t i = 0; i < rows.size(); ++i) *rows[i].zygote = std::move(zygotes[i]);
+  if (settings.allow_heic) {
+    TSR_ASSIGN_OR_RETURN(starting.heif, begin(folder / "tessera-heif-worker", settings));
+  }
+  return starting;
+}
+
+Result<Decoders> finish_decoders(StartingDecoders starting, const Clock& clock,
+                                 metrics::Metrics& metrics) {
+  Decoders decoders;
+  TSR_ASSIGN_OR_RETURN(decoders.image, finish(starting.image, clock));
+  TSR_ASSIGN_OR_RETURN(decoders.video, finish(starting.video, clock));
+  TSR_ASSIGN_OR_RETURN(decoders.heif, finish(starting.heif, clock));
   metrics.set_sandbox_level(sandbox::to_string(decoders.level()));
   return decoders;
 }

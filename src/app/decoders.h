@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "cli/settings.h"
 #include "core/clock.h"
@@ -24,9 +25,21 @@ struct Decoders {
   sandbox::SandboxLevel level() const;
 };
 
-/// Starts them all at once. Before the model is loaded: they share no page with it.
-/// @errors  not_found `media_worker_not_found`; those of Zygote::start
-Result<Decoders> start_decoders(const cli::Settings& settings, const Clock& clock,
-                                metrics::Metrics& metrics);
+/// Worker programs that run and have not been waited for.
+struct StartingDecoders {
+  std::optional<sandbox::Zygote::Starting> image;
+  std::optional<sandbox::Zygote::Starting> video;
+  std::optional<sandbox::Zygote::Starting> heif;
+};
+
+/// Starts them all at once. Before the model is loaded: they share no page with it. libav alone is
+/// 130 libraries, so that it is worth to load the model meanwhile.
+/// @errors  not_found `media_worker_not_found`; those of Zygote::begin
+Result<StartingDecoders> begin_decoders(const cli::Settings& settings);
+
+/// Waits for all of them.
+/// @errors  those of Zygote::start
+Result<Decoders> finish_decoders(StartingDecoders starting, const Clock& clock,
+                                 metrics::Metrics& metrics);
 
 }  // namespace tessera::app

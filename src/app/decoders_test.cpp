@@ -11,7 +11,10 @@ class DecodersTest : public testing::Test {
  protected:
   DecodersTest() : metrics_(build_info()) { settings_.media_worker_path = TESSERA_MEDIA_WORKER; }
 
-  Result<Decoders> start() { return start_decoders(settings_, clock_, metrics_); }
+  Result<Decoders> start() {
+    TSR_ASSIGN_OR_RETURN(StartingDecoders starting, begin_decoders(settings_));
+    return finish_decoders(std::move(starting), clock_, metrics_);
+  }
 
   cli::Settings settings_;
   SteadyClock clock_;

@@ -36,7 +36,7 @@ std::string runtime_name() {
   return commit.empty() ? "llama" : "llama " + commit;
 }
 
-Result<runtime::LoadedModel> load_model(const cli::Settings& settings) {
+Result<runtime::LoadedModel> load_runtime(const cli::Settings& settings) {
   runtime::LoadOptions options;
   options.model_path = settings.model_path;
   options.mmproj_path = settings.mmproj_path;
@@ -55,7 +55,7 @@ std::string runtime_name() {
   return "fake";
 }
 
-Result<runtime::LoadedModel> load_model(const cli::Settings& settings) {
+Result<runtime::LoadedModel> load_runtime(const cli::Settings& settings) {
   runtime::fake::FakeOptions options;
   options.n_sequences_max = settings.n_sequences;
   options.n_kv_cells = settings.n_kv_cells;
@@ -141,14 +141,17 @@ Result<MediaSources> open_media_sources(const cli::Settings& settings, const Clo
   return sources;
 }
 
-Result<std::unique_ptr<pipeline::Pipeline>> start_pipeline(const cli::Settings& settings,
-                                                           const media::DecoderZygotes& decoders,
-                                                           const MediaSources& sources,
-                                                           const Clock& clock,
-                                                           metrics::Metrics& metrics) {
+Result<runtime::LoadedModel> load_model(const cli::Settings& settings) {
+  return load_runtime(settings);
+}
+
+std::unique_ptr<pipeline::Pipeline> start_pipeline(const cli::Settings& settings,
+                                                   runtime::LoadedModel model,
+                                                   const media::DecoderZygotes& decoders,
+                                                   const MediaSources& sources, const Clock& clock,
+                                                   metrics::Metrics& metrics) {
   pipeline::PipelineOptions options;
   options.decoder.zygotes = decoders;
-  TSR_ASSIGN_OR_RETURN(runtime::LoadedModel loaded, load_model(settings));
   options.limits = settings.limits;
   options.n_media_threads = settings.n_media_threads;
   options.sources = sources_of(sources);
@@ -157,7 +160,7 @@ Result<std::unique_ptr<pipeline::Pipeline>> start_pipeline(const cli::Settings& 
   options.n_visual_rows = settings.step_visual_rows;
   options.model_name = settings.model_name;
   options.features = {settings.feature_cache_bytes, !settings.feature_cache_f32};
-  return std::make_unique<pipeline::Pipeline>(std::move(loaded), options, clock, metrics);
+  return std::make_unique<pipeline::Pipeline>(std::move(model), options, clock, metrics);
 }
 
 metrics::BuildInfo build_info() {

@@ -34,14 +34,16 @@ struct MediaSources {
 Result<MediaSources> open_media_sources(const cli::Settings& settings, const Clock& clock,
                                         metrics::Metrics& metrics);
 
-/// Loads the model and starts every stage.
-/// @param decoders, sources  outlive the pipeline
 /// @errors  those of runtime load
-Result<std::unique_ptr<pipeline::Pipeline>> start_pipeline(const cli::Settings& settings,
-                                                           const media::DecoderZygotes& decoders,
-                                                           const MediaSources& sources,
-                                                           const Clock& clock,
-                                                           metrics::Metrics& metrics);
+Result<runtime::LoadedModel> load_model(const cli::Settings& settings);
+
+/// Starts every stage.
+/// @param decoders, sources  outlive the pipeline
+std::unique_ptr<pipeline::Pipeline> start_pipeline(const cli::Settings& settings,
+                                                   runtime::LoadedModel model,
+                                                   const media::DecoderZygotes& decoders,
+                                                   const MediaSources& sources, const Clock& clock,
+                                                   metrics::Metrics& metrics);
 
 metrics::BuildInfo build_info();
 

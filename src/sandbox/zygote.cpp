@@ -84,25 +84,19 @@ Zygote::~Zygote() {
 }
 
 Result<std::unique_ptr<Zygote>> Zygote::start(ZygoteOptions options, const Clock& clock) {
-  std::vector<ZygoteOptions> one;
-  one.push_back(std::move(options));
-  TSR_ASSIGN_OR_RETURN(auto started, start_all(std::move(one), clock));
-  return std::move(started.front());
+  TSR_ASSIGN_OR_RETURN(Starting starting, begin(std::move(options)));
+  return finish(std::move(starting), clock);
 }
 
-Result<std::vector<std::unique_ptr<Zygote>>> Zygote::start_all(std::vector<ZygoteOptions> options,
-                                                               const Clock& clock) {
-  std::vector<SpawnedChild> spawned;
-  for (const ZygoteOptions& one : options) {
-    TSR_ASSIGN_OR_RETURN(SpawnedChild child, spawn(one));
-    spawned.push_back(std::move(child));
-  }
-  std::vector<std::unique_ptr<Zygote>> zygotes;
-  for (std::size_t i = 0; i < options.size(); ++i) {
-    TSR_ASSIGN_OR_RETURN(Running running, greet(std::move(spawned[i]), options[i]));
-    zygotes.emplace_back(new Zygote(std::move(options[i]), clock, std::move(running)));
-  }
-  return zygotes;
+Result<Zygote::Starting> Zygote::begin(ZygoteOptions options) {
+  TSR_ASSIGN_OR_RETURN(SpawnedChild spawned, spawn(options));
+  return Starting(std::move(options), std::move(spawned));
+}
+
+Result<std::unique_ptr<Zygote>> Zygote::finish(Starting starting, const Clock& clock) {
+  TSR_ASSIGN_OR_RETURN(Running running, greet(std::move(starting.spawned_), starting.options_));
+  return std::unique_ptr<Zygote>(
+      new Zygote(std::move(starting.options_), clock, std::move(running)));
 }
 
 Result<SpawnedChild> Zygote::spawn(const ZygoteOptions& options) {

@@ -16,7 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "core/clock.h"
 #include "core/mutex.h"
@@ -71,11 +71,10 @@ class Zygote {
   /// @cost    ~10 ms: program, libraries, namespaces, self-test
   static Result<std::unique_ptr<Zygote>> start(ZygoteOptions options, const Clock& clock);
 
-  /// Several at once, so that they take no longer than the slowest of them.
-  /// @return  in the order of the options
-  /// @errors  the first one's
-  static Result<std::vector<std::unique_ptr<Zygote>>> start_all(std::vector<ZygoteOptions> options,
-                                                                const Clock& clock);
+  /// The same in two halves, so that other work can be done between them.
+  class Starting;
+  static Result<Starting> begin(ZygoteOptions options);
+  static Result<std::unique_ptr<Zygote>> finish(Starting starting, const Clock& clock);
 
   ~Zygote();
   Zygote(const Zygote&) = delete;
@@ -120,6 +119,17 @@ class Zygote {
   int n_relaunches_ TSR_GUARDED_BY(mutex_) = 0;            // in short succession
   TimePoint launched_at_ TSR_GUARDED_BY(mutex_);
   TimePoint next_launch_at_ TSR_GUARDED_BY(mutex_) = TimePoint::min();
+};
+
+/// A worker program that runs and has not been heard of. Ends it when destroyed.
+class Zygote::Starting {
+ private:
+  friend class Zygote;
+  Starting(ZygoteOptions options, SpawnedChild spawned)
+      : options_(std::move(options)), spawned_(std::move(spawned)) {}
+
+  ZygoteOptions options_;
+  SpawnedChild spawned_;
 };
 
 }  // namespace tessera::sandbox
