@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "media/testing/encode_images.h"
 #include "media/testing/worker_zygote.h"
 

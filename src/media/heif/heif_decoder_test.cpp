@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "media/decode_session.h"
 #include "media/heif/testing/encode_heic.h"
 #include "media/testing/metadata.h"

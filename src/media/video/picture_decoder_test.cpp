@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "media/video/demuxer.h"
 #include "media/video/testing/encode_clip.h"
 

@@ -1,4 +1,5 @@
 #include "media/video/picture_writer.h"
+#include <algorithm>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 #include "media/video/testing/encode_clip.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
