@@ -155,6 +155,20 @@ std::optional<Reply> refuse_body(const BodyHead& head, const Limits& limits) {
   return std::nullopt;
 }
 
+bool says_no_store(std::string_view cache_control) {
+  constexpr std::string_view kBlanks = " \t";
+  while (!cache_control.empty()) {
+    const std::size_t comma = cache_control.find(',');
+    std::string_view directive = cache_control.substr(0, comma);
+    directive.remove_prefix(std::min(directive.find_first_not_of(kBlanks), directive.size()));
+    directive = directive.substr(0, directive.find_last_not_of(kBlanks) + 1);
+    if (equals_ignoring_case(directive, "no-store")) return true;
+    if (comma == std::string_view::npos) break;
+    cache_control.remove_prefix(comma + 1);
+  }
+  return false;
+}
+
 std::string models_json(std::string_view model_name, std::int64_t created_seconds) {
   JsonWriter json;
   json.begin_object().key("object").text("list").key("data").begin_array();

@@ -56,6 +56,9 @@ Reply unknown_path();
 /// @return  404 and 405 as replies
 std::variant<MatchedRoute, Reply> match_route(std::string_view method, std::string_view target);
 
+/// Whether a value of `Cache-Control` has the directive no-store (RFC 9111, 5.2).
+bool says_no_store(std::string_view cache_control);
+
 /// Under /v1: asks for a key, where there are keys.
 bool needs_key(std::string_view target);
 

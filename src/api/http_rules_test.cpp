@@ -90,6 +90,17 @@ TEST(ErrorReply, SaysWhenToRetry) {
   EXPECT_EQ(error_reply(make_error(ErrorCode::kInternal, "x", "y")).retry_after.count(), 0);
 }
 
+TEST(NoStore, IsFoundAmongOtherDirectives) {
+  for (const char* yes : {"no-store", "No-Store", " no-store ", "max-age=5, no-store",
+                          "no-store,private", "\tno-cache ,\tno-store"}) {
+    EXPECT_TRUE(says_no_store(yes)) << yes;
+  }
+  for (const char* no : {"", ",", " ", "no-cache", "no-stored", "x-no-store", "no store",
+                         "max-age=5,", "a=no-store"}) {
+    EXPECT_FALSE(says_no_store(no)) << no;
+  }
+}
+
 TEST(Models, HaveOpenAisShape) {
   EXPECT_EQ(models_json("tiny", 5),
             R"({"object":"list","data":[{"id":"tiny","object":"model","created":5,)"

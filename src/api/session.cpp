@@ -196,7 +196,9 @@ Session::Exchange Session::begin_exchange() {
   exchange.keep_alive = parser_->keep_alive();
   exchange.is_head = fields.method() == http::verb::head;
   exchange.with_trace = view(fields["X-Tessera-Trace"]) == "1";
-  exchange.no_store = http::token_list{fields[http::field::cache_control]}.exists("no-store");
+  const auto [first, last] = fields.equal_range(http::field::cache_control);
+  exchange.no_store = std::any_of(
+      first, last, [](const auto& field) { return says_no_store(view(field.value())); });
   return exchange;
 }
 

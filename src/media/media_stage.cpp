@@ -134,10 +134,10 @@ Result<void> MediaStage::plan_from_records(InFlight& request, Plan& plan) {
     record->header.index = static_cast<std::uint32_t>(i);
     auto image = validate_probe(*record, {i, plan.classes[i]}, n_wanted,
                                 image_limits(request.limits, plan.classes[i]));
-    if (!image) return in_field(std::move(image).error(), media[i].field);
+    // Beyond this request's limits: the decoder says in which way.
+    if (!image) return {};
     probed.push_back(*image);
-    auto within = check_request_pixels(probed, request.limits);
-    if (!within) return in_field(std::move(within).error(), media[i].field);
+    if (!check_request_pixels(probed, request.limits)) return {};
   }
   return make_plan(request, probed, plan);
 }
