@@ -3,12 +3,12 @@
 // asks one question after the other about pictures. Both servers are up the whole time and only one
 // is asked, so that whatever else the machine does meets both alike. The figure of a run is
 // (tokens − 1) / (last − first token), as the client sees them.
-import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
+
+import { start } from "./servers.mjs";
 
 const MODEL = "models/tessera-tiny/tessera-tiny-f16.gguf";
 const MMPROJ = "models/tessera-tiny/mmproj-tessera-tiny-f16.gguf";
@@ -46,33 +46,6 @@ function writeEndlessModel(path) {
   const value = bytes.indexOf(key) + key.length + 4;
   bytes.writeUInt32LE(0, value);
   writeFileSync(path, bytes);
-}
-
-function freePort() {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
-}
-
-async function start(name, program, makeArguments) {
-  const port = await freePort();
-  const child = spawn(program, makeArguments(port), { stdio: ["ignore", "ignore", "pipe"] });
-  let messages = "";
-  child.stderr.on("data", (data) => (messages = (messages + data).slice(-4000)));
-  const ended = new Promise((resolve) => child.on("exit", resolve).on("error", resolve));
-  const url = `http://127.0.0.1:${port}`;
-  for (let tries = 0; tries < 600; ++tries) {
-    if (child.exitCode !== null || child.pid === undefined) break;
-    const path = name === "tessera" ? "readyz" : "health";
-    const ready = await fetch(`${url}/${path}`).then((answer) => answer.ok, () => false);
-    if (ready) return { name, url, pid: child.pid, stop: () => (child.kill(), ended) };
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  child.kill();
-  throw new Error(`${name} did not start:\n${messages}`);
 }
 
 async function ask(server, content, more) {

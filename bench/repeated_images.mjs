@@ -1,0 +1,117 @@
+// What the second mention of an image costs: N questions at once about a picture that is new to both
+// servers, then the same questions again. `tessera serve` and llama-server in turn, same weights, same
+// threads; the figure is the time until the last answer is there. Both are up the whole time and only
+// one is asked, so that whatever else the machine does meets both alike.
+//   node bench/repeated_images.mjs [--model M.gguf --mmproj P.gguf] [--rounds N] [--questions N]
+//                                  [--side PIXELS] [--threads N] [--tokens N]
+import { randomBytes } from "node:crypto";
+import { availableParallelism } from "node:os";
+
+import { png } from "../tests/e2e/support/pictures.mjs";
+import { start } from "./servers.mjs";
+
+function readOptions(words) {
+  const options = {
+    model: "models/tessera-tiny/tessera-tiny-f16.gguf",
+    mmproj: "models/tessera-tiny/mmproj-tessera-tiny-f16.gguf",
+    rounds: "5",
+    questions: "4",
+    side: "1024",
+    tokens: "8",
+    threads: String(availableParallelism()),
+    context: "0",
+    program: "build/release/bin/tessera",
+    peer: "build/llama/bin/llama-server",
+  };
+  for (let i = 0; i < words.length; i += 2) {
+    const name = words[i].replace(/^--/, "");
+    if (!(name in options) || words[i + 1] === undefined) throw new Error(`unknown option ${words[i]}`);
+    options[name] = words[i + 1];
+  }
+  return options;
+}
+
+const options = readOptions(process.argv.slice(2));
+const nQuestions = Number(options.questions);
+const side = Number(options.side);
+const picture = png(side, side, (x, y) => [(x * 7 + y) % 256, (y * 3) % 256, (x ^ y) % 256]);
+
+/// Bytes behind a picture's end make it new to every cache.
+function newPicture() {
+  return `data:image/png;base64,${Buffer.concat([picture, randomBytes(8)]).toString("base64")}`;
+}
+
+async function askAll(server, url) {
+  const began = performance.now();
+  await Promise.all(
+    Array.from({ length: nQuestions }, async (_, i) => {
+      const content = [
+        { type: "image_url", image_url: { url } },
+        { type: "text", text: `Question ${i}: how many circles are there?` },
+      ];
+      const answer = await fetch(`${server.url}/v1/chat/completions`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({
+          messages: [{ role: "user", content }],
+          temperature: 0,
+          max_tokens: Number(options.tokens),
+        }),
+      });
+      if (!answer.ok) throw new Error(`${server.name}: ${answer.status} ${await answer.text()}`);
+      await answer.json();
+    }),
+  );
+  return (performance.now() - began) / 1000;
+}
+
+async function encodes(server) {
+  const text = await (await fetch(`${server.url}/metrics`)).text();
+  return Number(/^tessera_encode_seconds_count (\S+)$/m.exec(text)[1]);
+}
+
+function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)];
+}
+
+const spread = (values) =>
+  `${median(values).toFixed(3)} s (${Math.min(...values).toFixed(3)}–${Math.max(...values).toFixed(3)})`;
+
+const context = Number(options.context) > 0 ? [options.context] : [];
+const tessera = await start("tessera", options.program, (port) => [
+  "serve", "--port", port, "--model", options.model, "--mmproj", options.mmproj,
+  "--threads", options.threads, "--log-level", "error",
+  ...context.flatMap((n) => ["--context-length", n, "--kv-cells", String(n * nQuestions)]),
+]);
+const peer = await start("llama-server", options.peer, (port) => [
+  "--port", port, "-m", options.model, "--mmproj", options.mmproj, "-t", options.threads,
+  "-np", options.questions, "--no-webui",
+  ...context.flatMap((n) => ["-c", String(n * nQuestions)]),
+]);
+try {
+  const times = { tessera: { cold: [], warm: [] }, "llama-server": { cold: [], warm: [] } };
+  let nEncodes = { cold: 0, warm: 0 };
+  for (let round = 0; round < Number(options.rounds); ++round) {
+    for (const server of round % 2 === 0 ? [tessera, peer] : [peer, tessera]) {
+      const url = newPicture();
+      for (const kind of ["cold", "warm"]) {
+        const before = server === tessera ? await encodes(server) : 0;
+        times[server.name][kind].push(await askAll(server, url));
+        if (server === tessera) nEncodes[kind] += (await encodes(server)) - before;
+      }
+    }
+  }
+  console.log(`${nQuestions} questions at once about one ${side}×${side} picture, ${options.threads} threads,`);
+  console.log(`${options.rounds} rounds; median (least–most) of the time until the last answer`);
+  for (const kind of ["cold", "warm"]) {
+    const ours = times.tessera[kind];
+    const theirs = times["llama-server"][kind];
+    const ratios = theirs.map((time, i) => time / ours[i]);
+    console.log(`  ${kind}: tessera ${spread(ours)}, llama-server ${spread(theirs)}, ` +
+      `${median(ratios).toFixed(1)} times (${Math.min(...ratios).toFixed(1)}–${Math.max(...ratios).toFixed(1)}); ` +
+      `${nEncodes[kind] / Number(options.rounds)} encodes a round`);
+  }
+} finally {
+  await Promise.all([tessera.stop(), peer.stop()]);
+}
