@@ -128,9 +128,9 @@ TEST(ChatRequest, ReadsHowManyFramesOfAMovingImageAreWanted) {
 }
 
 TEST(ChatRequest, ReadsVideosAsItReadsImages) {
-  const auto call = parse(
-      R"({"messages":[{"role":"user","content":[{"type":"video_url","video_url":)"
-      R"({"url":"data:video/mp4;base64,QUE=","frames":4}}]}]})");
+  const auto call =
+      parse(R"({"messages":[{"role":"user","content":[{"type":"video_url","video_url":)"
+            R"({"url":"data:video/mp4;base64,QUE=","frames":4}}]}]})");
 
   ASSERT_TRUE(call) << call.error().message;
   ASSERT_EQ(call->request.media.size(), 1U);
