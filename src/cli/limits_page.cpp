@@ -110,7 +110,7 @@ std::vector<FixedLimit> fixed_limits() {
        to_string(media::kRefusedFilesMax) + " of one key, " + minutes(media::kFileRefused) +
            " each",
        "the same file is refused without a decoder"},
-      {"requests of one key that wait for media named by URL", "8",
+      {"requests of one key with media named by URL, until it is decoded", "8",
        "two of them fill the key's fetches; others find a thread"},
       {"memory for media named by URL, all requests", "1 GiB", "as for bodies"},
       {"decoders that one key may stop", to_string(media::kDeathsMax) + " in a minute",

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -33,6 +34,10 @@ bool is_remote(const PendingMedia& pending) {
   return starts_with_ignoring_case(url, "http:") || starts_with_ignoring_case(url, "https:");
 }
 
+bool is_upload(const PendingMedia& pending) {
+  return starts_with_ignoring_case(pending.url.unredacted(), kUploadScheme);
+}
+
 /// The field in the request at fault.
 Error at_field(Error error, const InFlight& request, const PendingMedia& pending) {
   error.param = request.request.media[pending.media_index].field;
@@ -44,6 +49,12 @@ void put(EncodedMedia& place, EncodedMedia file) {
   file.field = std::move(place.field);
   place = std::move(file);
 }
+
+/// What a request holds until its media is decoded.
+struct Held {
+  std::shared_ptr<void> bytes;
+  TenantPlaces::Place place;
+};
 
 }  // namespace
 
@@ -83,6 +94,11 @@ void FetchStage::run(const std::stop_token& stop) {
   while (auto entry = queue_.pop(stop)) {
     std::unique_ptr<InFlight> request = std::move(entry->request);
     const auto served = serve(*request, stop);
+    if (served) {
+      // Its files are in memory until they are decoded, and count until then.
+      request->media_holds =
+          std::make_shared<Held>(Held{std::move(request->media_holds), std::move(entry->place)});
+    }
     entry.reset();  // the place is free before anybody learns of the end
     if (served) {
       next_(std::move(request));
@@ -96,9 +112,12 @@ Result<void> FetchStage::serve(InFlight& request, const std::stop_token& stop) {
   if (auto reason = request.should_stop(clock_.now())) return *std::move(reason);
   request.trace.enter(Stage::kFetch, clock_.now());
   // The most that it may keep is taken from the budget before anything is there. Only a request
-  // that names both files and web pages may hold twice as much for a moment.
-  const std::size_t n_bytes_max = std::min(
-      request.request.pending.size() * media_bytes_max(request.limits), options_.request_bytes_max);
+  // that names both files and web pages may hold twice as much for a moment. Uploads are in memory
+  // already, and counted where they are kept.
+  const auto n_new = static_cast<std::size_t>(
+      std::ranges::count_if(request.request.pending, [](const auto& p) { return !is_upload(p); }));
+  const std::size_t n_bytes_max =
+      std::min(n_new * media_bytes_max(request.limits), options_.request_bytes_max);
   auto reservation = budget_.try_reserve(n_bytes_max);
   if (reservation == nullptr) {
     return busy("server_busy", "the server holds as many images as it may; try again later");
@@ -133,7 +152,7 @@ Result<void> FetchStage::take_local(InFlight& request) const {
 Result<EncodedMedia> FetchStage::read_local(const InFlight& request, std::size_t index) const {
   const RedactedUrl& url = request.request.pending[index].url;
   const FetchSources& sources = options_.sources;
-  if (starts_with_ignoring_case(url.unredacted(), kUploadScheme)) {
+  if (is_upload(request.request.pending[index])) {
     if (!sources.upload) return media_url_unavailable(index);
     return sources.upload(request.tenant, url.unredacted().substr(kUploadScheme.size()));
   }
@@ -167,12 +186,14 @@ Result<void> FetchStage::fetch_remote(InFlight& request, const std::stop_token& 
   return {};
 }
 
-/// @return  bytes of everything that was named by URL
+/// @return  bytes of what was named by URL and is not an upload
 Result<std::size_t> FetchStage::check_sizes(const InFlight& request) const {
   std::size_t n_bytes = 0;
+  std::size_t n_new_bytes = 0;
   for (const PendingMedia& pending : request.request.pending) {
     const std::size_t size_bytes = request.request.media[pending.media_index].size_bytes;
     n_bytes += size_bytes;
+    if (!is_upload(pending)) n_new_bytes += size_bytes;
     if (size_bytes > media_bytes_max(request.limits)) {
       return at_field(make_error(ErrorCode::kTooLarge, "image_too_large",
                                  "bytes of image " + std::to_string(pending.media_index) + ": " +
@@ -184,7 +205,7 @@ Result<std::size_t> FetchStage::check_sizes(const InFlight& request) const {
       return at_field(media_urls_too_large(options_.request_bytes_max), request, pending);
     }
   }
-  return n_bytes;
+  return n_new_bytes;
 }
 
 }  // namespace tessera::fetch

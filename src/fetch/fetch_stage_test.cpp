@@ -233,7 +233,7 @@ TEST_F(FetchStageTest, RequestsThatHoldMediaAreBoundedTogether) {
     return Result<EncodedMedia>(file_of("x"));
   };
   start();
-  Sent first = make({"tessera-file:1"});
+  Sent first = make({"tessera-file:1", "file:///cat.png"});
   ASSERT_TRUE(stage_->try_submit(std::move(first.request)));
   opened.get_future().wait();
 
@@ -242,11 +242,51 @@ TEST_F(FetchStageTest, RequestsThatHoldMediaAreBoundedTogether) {
   EXPECT_GT(error.retry_after.count(), 0);
 
   go_on.set_value();
-  const auto held = next();  // one byte of its reservation is left
+  const auto held = next();  // the bytes of its cat are left
   EXPECT_EQ(refusal({"file:///cat.png"}).reason, "server_busy");
   held->media_holds.reset();
   EXPECT_EQ(fetched({"file:///cat.png"}).size(), 1U);
   held->end(std::nullopt, clock_.now());
+}
+
+TEST_F(FetchStageTest, UploadsAreNotCountedTwice) {
+  limits_.image_bytes_max = options_.request_bytes_max = kFetchedBytesMax;
+  limits_.videos_max = 0;
+  options_.sources.upload = [](TenantId, std::string_view) {
+    return Result<EncodedMedia>(file_of("x"));
+  };
+  start();
+  std::vector<std::unique_ptr<InFlight>> all;
+  for (int i = 0; i < 3; ++i) {
+    Sent one = make({"tessera-file:1"});
+    ASSERT_TRUE(stage_->try_submit(std::move(one.request)));
+    all.push_back(next());
+  }
+
+  EXPECT_EQ(fetched({"file:///cat.png"}).size(), 1U);
+  for (auto& request : all) request->end(std::nullopt, clock_.now());
+}
+
+TEST_F(FetchStageTest, ARequestKeepsItsPlaceUntilItsMediaIsDecoded) {
+  options_.sources.upload = [](TenantId, std::string_view) {
+    return Result<EncodedMedia>(file_of("x"));
+  };
+  start();
+  std::vector<std::unique_ptr<InFlight>> all;
+  for (std::size_t i = 0; i < kTenantRequestsMax; ++i) {
+    Sent one = make({"tessera-file:1"});
+    ASSERT_TRUE(stage_->try_submit(std::move(one.request)));
+    all.push_back(next());
+  }
+
+  Sent one_more = make({"tessera-file:1"});
+  const auto taken = stage_->try_submit(std::move(one_more.request));
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().reason, "tenant_busy");
+  one_more.request->end(std::nullopt, clock_.now());  // NOLINT(bugprone-use-after-move): untouched
+  all.front()->media_holds.reset();
+  EXPECT_EQ(fetched({"tessera-file:1"}).size(), 1U);
+  for (auto& request : all) request->end(std::nullopt, clock_.now());
 }
 
 TEST_F(FetchStageTest, OneTenantCannotHoldTheStage) {

@@ -59,7 +59,8 @@ MediaStage::MediaStage(MediaStageOptions options, const Clock& clock, MediaHooks
 
 bool MediaStage::try_submit(std::unique_ptr<InFlight>&& request) {
   request->trace.enter(Stage::kMediaWait, clock_.now());
-  return queue_.try_push(std::move(request));
+  const TenantId tenant = request->tenant;
+  return queue_.try_push(tenant, std::move(request));
 }
 
 void MediaStage::shutdown() {
@@ -75,6 +76,7 @@ void MediaStage::run(const std::stop_token& stop) {
   while (auto popped = queue_.pop(stop)) {
     std::unique_ptr<InFlight> request = *std::move(popped);
     if (const auto served = serve(*request, stop); !served) {
+      request->media_holds.reset();  // before anybody learns of the end
       request->end(stop.stop_requested() ? shutting_down_error() : served.error(), clock_.now());
       continue;
     }

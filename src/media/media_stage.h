@@ -1,12 +1,12 @@
 // Stage 3 as threads: requests with media → planned prompts, and prepared tiles of those images
 // whose features nobody knows.
 //
-// Each media thread serves one request at a time. Files that were seen before are planned from
-// their records, without a decoder (media_records.h); when all their features are known too, no
-// byte of them is decoded. Otherwise one DecodeSession, whose child is killed with it. What the
-// stage needs from those around it (planning from sizes, features, preparing from pixels) comes as
-// functions, so that it knows neither prompts nor models nor caches. Files that stopped a decoder
-// are remembered (quarantine.h).
+// Each media thread serves one request at a time, of one tenant after the other. Files that were
+// seen before are planned from their records, without a decoder (media_records.h); when all their
+// features are known too, no byte of them is decoded. Otherwise one DecodeSession, whose child is
+// killed with it. What the stage needs from those around it (planning from sizes, features,
+// preparing from pixels) comes as functions, so that it knows neither prompts nor models nor
+// caches. Files that stopped a decoder are remembered (quarantine.h).
 #pragma once
 
 #include <functional>
@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/bounded_queue.h"
 #include "core/clock.h"
+#include "core/fair_queue.h"
 #include "core/in_flight.h"
 #include "media/decode_session.h"
 #include "media/media_records.h"
@@ -88,7 +88,7 @@ class MediaStage {
   const MediaHooks hooks_;
   Quarantine quarantine_;
   MediaRecords records_;
-  BoundedQueue<std::unique_ptr<InFlight>> queue_;
+  FairQueue<std::unique_ptr<InFlight>> queue_;
   std::vector<std::jthread> threads_;
 };
 
