@@ -112,6 +112,8 @@ constexpr auto kSanitizerCalls = std::to_array<AllowedCall>({
     {"getpid", kAny, "reports"},
     {"gettid", kAny, "reports, internal locks"},
     {"sched_yield", kAny, "internal locks"},
+    {"gettimeofday", kAny, "internal locks that are waited for"},
+    {"nanosleep", kAny, "internal threads and locks that wait"},
     {"sigaltstack", kAny, "the start and end of a thread"},
     {"rt_sigprocmask", kAny, "around internal threads"},
     {"rt_sigaction", kAny, "handlers are put back"},
