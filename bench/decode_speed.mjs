@@ -8,7 +8,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { start } from "./servers.mjs";
+import { readWords, start } from "./support.mjs";
 
 const MODEL = "models/tessera-tiny/tessera-tiny-f16.gguf";
 const MMPROJ = "models/tessera-tiny/mmproj-tessera-tiny-f16.gguf";
@@ -24,14 +24,7 @@ function readOptions(words) {
     program: "build/release/bin/tessera",
     peer: "build/llama/bin/llama-server",
   };
-  for (let i = 0; i < words.length; i += 2) {
-    const name = words[i].replace(/^--/, "");
-    if (!(name in options) || words[i + 1] === undefined) {
-      throw new Error(`unknown option ${words[i]}`);
-    }
-    options[name] = words[i + 1];
-  }
-  return options;
+  return readWords(options, words);
 }
 
 /// The bundled model ends its answers after a few words. The copy takes another end token that it

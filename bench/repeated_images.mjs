@@ -8,7 +8,7 @@ import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
 
 import { png } from "../tests/e2e/support/pictures.mjs";
-import { start } from "./servers.mjs";
+import { readWords, start } from "./support.mjs";
 
 function readOptions(words) {
   const options = {
@@ -23,12 +23,7 @@ function readOptions(words) {
     program: "build/release/bin/tessera",
     peer: "build/llama/bin/llama-server",
   };
-  for (let i = 0; i < words.length; i += 2) {
-    const name = words[i].replace(/^--/, "");
-    if (!(name in options) || words[i + 1] === undefined) throw new Error(`unknown option ${words[i]}`);
-    options[name] = words[i + 1];
-  }
-  return options;
+  return readWords(options, words);
 }
 
 const options = readOptions(process.argv.slice(2));

@@ -82,11 +82,12 @@ std::shared_ptr<const Embedding> FeatureCache::find(const Digest& key) {
 std::shared_ptr<const Embedding> FeatureCache::store(const Digest& key, TenantId tenant,
                                                      Embedding embedding, Duration cost, bool keep,
                                                      std::optional<Duration> time_to_live) {
-  if (options_.half && fits_half(embedding.rows)) round_to_half(embedding.rows);
+  const bool as_halves = options_.half && fits_half(embedding.rows);
+  if (as_halves) round_to_half(embedding.rows);
   auto shared = std::make_shared<const Embedding>(std::move(embedding));
   if (!keep || options_.bytes_max == 0) return shared;
   Entry entry;
-  entry.rows = pack(*shared);
+  entry.rows = pack(*shared, as_halves);
   entry.tenant = tenant;
   entry.cost = cost;
   const std::size_t n_bytes = entry.rows->n_bytes();
@@ -123,11 +124,12 @@ FeatureCacheStats FeatureCache::stats() {
   return stats;
 }
 
-std::shared_ptr<const FeatureCache::Rows> FeatureCache::pack(const Embedding& embedding) const {
+std::shared_ptr<const FeatureCache::Rows> FeatureCache::pack(const Embedding& embedding,
+                                                             bool as_halves) {
   auto rows = std::make_shared<Rows>();
   rows->n_tokens = embedding.n_tokens;
   rows->row_width = embedding.row_width;
-  if (options_.half && fits_half(embedding.rows)) {
+  if (as_halves) {
     rows->halves.resize(embedding.rows.size());
     to_half(embedding.rows, rows->halves);
   } else {

@@ -89,7 +89,7 @@ class FeatureCache {
   };
   using Entries = std::unordered_map<Digest, Entry>;
 
-  std::shared_ptr<const Rows> pack(const Embedding& embedding) const;
+  static std::shared_ptr<const Rows> pack(const Embedding& embedding, bool as_halves);
   Place place_of(const Digest& key, const Entry& entry) TSR_REQUIRES(mutex_);
   void make_room(std::size_t n_bytes) TSR_REQUIRES(mutex_);
   void drop_expired() TSR_REQUIRES(mutex_);

@@ -37,6 +37,10 @@ TSR_HALF_TARGET void widen_all(const std::uint16_t* halves, std::size_t n, float
   for (std::size_t i = 0; i < n; ++i) values[i] = widen(halves[i]);
 }
 
+TSR_HALF_TARGET void round_all(float* values, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) values[i] = widen(narrow(values[i]));
+}
+
 bool has_conversions() {
 #if defined(__x86_64__)
   static const bool kHas = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
@@ -64,6 +68,7 @@ void from_half(std::span<const std::uint16_t> halves, std::span<float> values) {
 }
 
 void round_to_half(std::span<float> values) {
+  if (has_conversions()) return round_all(values.data(), values.size());
   for (float& value : values) value = widen(narrow(value));
 }
 

@@ -1,6 +1,18 @@
-// Starts `tessera serve` and llama-server for the benches, each on a free port.
+// What the benches share: their command line, and `tessera serve` and llama-server on free ports.
 import { spawn } from "node:child_process";
 import { createServer } from "node:net";
+
+/// "--name value" pairs over the defaults; a name without a default is an error.
+export function readWords(options, words) {
+  for (let i = 0; i < words.length; i += 2) {
+    const name = words[i].replace(/^--/, "");
+    if (!(name in options) || words[i + 1] === undefined) {
+      throw new Error(`unknown option ${words[i]}`);
+    }
+    options[name] = words[i + 1];
+  }
+  return options;
+}
 
 function freePort() {
   return new Promise((resolve) => {
