@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
+#include "fetch/program_link.h"
 #include "sandbox/memfd.h"
 
 namespace tessera::fetch {
@@ -15,13 +14,10 @@ constexpr std::size_t kBytesMax = 1000;
 
 /// A dispatcher over the fake fetcher's `mode`.
 std::unique_ptr<Dispatcher> make_dispatcher(const std::string& mode) {
-  const std::filesystem::path folder = ::testing::TempDir() + "tessera-fake-dispatcher";
-  std::filesystem::create_directories(folder);
-  const std::filesystem::path link = folder / mode;
-  std::filesystem::remove(link);
-  if (mode != "missing") std::filesystem::create_symlink(TESSERA_FAKE_FETCHER, link);
+  const auto program =
+      mode == "missing" ? own_program_path(mode) : link_program(mode, TESSERA_FAKE_FETCHER);
   auto dispatcher =
-      Dispatcher::create({link, milliseconds(0), milliseconds(1), milliseconds(60'000)}, {});
+      Dispatcher::create({program, milliseconds(0), milliseconds(1), milliseconds(60'000)}, {});
   EXPECT_TRUE(dispatcher);
   return std::move(*dispatcher);
 }
@@ -98,8 +94,8 @@ TEST(Dispatcher, AFetcherThatCannotBeStartedOrDiesAtOnceLeavesNobodyWaiting) {
 TEST(Dispatcher, OnlyADeathByAForbiddenCallIsAnAlarm) {
   for (const auto& [mode, expected] : {std::pair{"forbidden", "error fetcher_forbidden_call"},
                                        std::pair{"die", "warning fetcher_exited code=1"}}) {
-    const auto dispatcher = make_dispatcher(mode);
     testing::internal::CaptureStderr();
+    const auto dispatcher = make_dispatcher(mode);
     const auto id = dispatcher->try_start(kTenant, 8, order(), output());
     EXPECT_EQ(wait_for_end(*dispatcher, *id).kind, FetchEnd::Kind::kLost) << mode;
     const std::string log = testing::internal::GetCapturedStderr();

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
+#include "fetch/program_link.h"
 
 namespace tessera::fetch {
 namespace {
@@ -11,13 +11,9 @@ using std::chrono::milliseconds;
 
 /// A fetcher that misbehaves in the way that `mode` names.
 Result<std::vector<EncodedMedia>> fetch_from_fake(const std::string& mode) {
-  const std::filesystem::path folder = ::testing::TempDir() + "tessera-fake-fetcher";
-  std::filesystem::create_directories(folder);
-  const std::filesystem::path link = folder / mode;
-  std::filesystem::remove(link);
-  std::filesystem::create_symlink(TESSERA_FAKE_FETCHER, link);
   FetcherOptions options;
-  options.dispatcher = {link, milliseconds(0), milliseconds(1), milliseconds(0)};
+  options.dispatcher = {link_program(mode, TESSERA_FAKE_FETCHER), milliseconds(0), milliseconds(1),
+                        milliseconds(0)};
   options.limits.total_timeout = milliseconds(mode == "hang" ? 10 : 60'000);
   options.limits.item_bytes_max = 4096;
   options.rules.domains = DomainRules::public_internet();

@@ -1,7 +1,6 @@
 // https: as the fetcher does it, whole: a process under its confinement against servers on
 // loopback.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -9,6 +8,7 @@
 #include <set>
 
 #include "fetch/fetcher.h"
+#include "fetch/program_link.h"
 #include "fetch/tls_test_server.h"
 
 namespace tessera::fetch {
@@ -23,10 +23,7 @@ constexpr TenantId kTenant{1};
 class TlsTest : public testing::Test {
  protected:
   TlsTest() {
-    const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-    const std::filesystem::path program = testing::TempDir() + "tessera-tls-fetcher-" + name;
-    std::filesystem::remove(program);
-    std::filesystem::create_symlink(TESSERA_LOOPBACK_FETCHER, program);
+    const std::filesystem::path program = link_program("tls", TESSERA_LOOPBACK_FETCHER);
     std::ofstream(program.string() + ".pem") << trusted_.pem();
     options_.dispatcher = {program, milliseconds(0), milliseconds(1), kPatient};
     options_.limits.total_timeout = options_.limits.connect_timeout = kPatient;
