@@ -85,7 +85,7 @@ asio::awaitable<void> Session::write_reply(Exchange& exchange, Reply reply) {
   response.set(http::field::server, "tessera");
   response.set(http::field::content_type,
                beast::string_view(reply.content_type.data(), reply.content_type.size()));
-  response.set("x-request-id", "req_" + exchange.id);
+  response.set("x-request-id", "req_" + std::string(exchange.id.view()));
   if (!reply.allow.empty()) {
     response.set(http::field::allow, beast::string_view(reply.allow.data(), reply.allow.size()));
   }
@@ -229,7 +229,7 @@ asio::awaitable<bool> Session::write_stream_head(Exchange& exchange) {
   response.set(http::field::content_type, "text/event-stream; charset=utf-8");
   response.set(http::field::cache_control, "no-cache");
   response.set("X-Accel-Buffering", "no");  // proxies must not collect events
-  response.set("x-request-id", "req_" + exchange.id);
+  response.set("x-request-id", "req_" + std::string(exchange.id.view()));
   response.keep_alive(usable_);
   if (exchange.http_version >= 11) response.chunked(true);  // HTTP/1.0 ends with the connection
   http::response_serializer<http::empty_body> serializer(response);

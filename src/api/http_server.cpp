@@ -1,7 +1,6 @@
 #include "api/http_server.h"
 
 #include <pthread.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
 #include <boost/asio/as_tuple.hpp>
@@ -14,6 +13,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <condition_variable>
 #include <exception>
+#include <limits>
 #include <mutex>
 #include <string_view>
 #include <thread>
@@ -36,14 +36,12 @@ namespace {
 // Out of descriptors or memory: accepting again at once would only spin.
 constexpr std::chrono::milliseconds kAcceptPause{50};
 
+// Connections that were given up and are not closed yet: each is a few instructions of an HTTP
+// thread away from its end.
+constexpr std::size_t kClosingMax = 64;
+
 // Connections that the kernel holds while the accept loop is busy.
 constexpr int kBacklog = 512;
-
-std::uint64_t random_number() {
-  std::uint64_t value = 0;
-  static_cast<void>(::getrandom(&value, sizeof value, 0));
-  return value;
-}
 
 std::int64_t unix_seconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(
@@ -75,7 +73,6 @@ class HttpServer::Impl {
                  clock,
                  options.model_name.empty() ? service.model().name : options.model_name,
                  unix_seconds(),
-                 random_number(),
                  [this](Session* session) { forget(session); }} {}
 
   Result<std::uint16_t> start();
@@ -84,6 +81,9 @@ class HttpServer::Impl {
 
  private:
   asio::awaitable<void> accept_connections();
+  /// Ends the connection that has waited longest for a request. False when all are served, or
+  /// sessions_max are there because the ends of others take their time.
+  bool make_room(std::size_t sessions_max);
   void add(tcp::socket socket);
   void forget(Session* session);
   std::size_t n_sessions() const;
@@ -95,7 +95,8 @@ class HttpServer::Impl {
 
   mutable std::mutex mutex_;  // guards sessions_
   std::condition_variable became_empty_;
-  std::unordered_map<Session*, std::weak_ptr<Session>> sessions_;  // ≤ limits.connections_max
+  std::unordered_map<Session*, std::weak_ptr<Session>>
+      sessions_;  // ≤ connections_max + kClosingMax
 
   std::unique_ptr<asio::io_context> io_;
   std::unique_ptr<tcp::acceptor> acceptor_;  // on a strand of its own
@@ -153,12 +154,25 @@ asio::awaitable<void> HttpServer::Impl::accept_connections() {
       continue;
     }
     tcp::socket socket(std::move(accepted));
-    if (n_sessions() >= connections_max) {
-      refuse_connection(socket);
-    } else {
+    if (n_sessions() < connections_max || make_room(connections_max + kClosingMax)) {
       add(std::move(socket));
+    } else {
+      refuse_connection(socket);
     }
   }
+}
+
+bool HttpServer::Impl::make_room(std::size_t sessions_max) {
+  std::shared_ptr<Session> longest;
+  std::int64_t earliest = std::numeric_limits<std::int64_t>::max();
+  const auto all = sessions();
+  for (const auto& session : all) {
+    const auto since = session->waits_since();
+    if (!since || *since >= earliest) continue;
+    earliest = *since;
+    longest = session;
+  }
+  return all.size() < sessions_max && longest != nullptr && longest->give_up();
 }
 
 void HttpServer::Impl::add(tcp::socket socket) {

@@ -47,9 +47,7 @@ struct HttpOptions {
   uploads::UploadStore* uploads = nullptr;  // outlives the server; null = no /v1/files
   content_log::ContentLog* content_log = nullptr;  // outlives the server; null = none is written
   HttpTimeouts timeouts;
-  /// Bodies being read and images waiting for their turn, over all connections.
-  std::size_t media_bytes_max = std::size_t{1} << 30U;  // 16 bodies of the largest size
-  int send_buffer_bytes = 0;                            // SO_SNDBUF; 0 = the system's choice
+  int send_buffer_bytes = 0;  // SO_SNDBUF; 0 = the system's choice
 };
 
 struct HttpStats {

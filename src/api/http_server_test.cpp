@@ -42,23 +42,49 @@ TEST_F(HttpServerTest, ServesTheNameItWasGiven) {
   EXPECT_EQ(exchange(post(chat_body(R"("model":"tiny")"))).status, 404);
 }
 
-TEST_F(HttpServerTest, RefusesTheConnectionTooManyAndTakesItLater) {
+TEST_F(HttpServerTest, RefusesTheConnectionTooManyWhileAllAreServed) {
   options.limits.connections_max = 1;
+  service.script.ends = false;
   start();
   Client first(port);
-  ASSERT_EQ(first.exchange(get("/healthz", "Connection: close\r\n")).status, 200);
-  ASSERT_TRUE(first.closed_by_server());
-  while (server->stats().n_connections > 0) std::this_thread::yield();
-  Client second(port);
-  ASSERT_EQ(second.exchange(get("/healthz")).status, 200);
+  first.send(post(chat_body(kStream)));
+  ASSERT_TRUE(first.receive_until("ab "));
 
-  Client third(port);
-  const Response refused = third.receive();
+  const Response refused = Client(port).receive();
 
   EXPECT_EQ(refused.status, 503);
   EXPECT_TRUE(refused.complete);
   EXPECT_TRUE(refused.has("too_many_connections"));
-  EXPECT_EQ(second.exchange(get("/healthz")).status, 200);
+  service.release();
+  EXPECT_TRUE(first.receive_until("[DONE]"));
+  while (Client(port).exchange(get("/healthz")).status != 200) std::this_thread::yield();
+}
+
+TEST_F(HttpServerTest, WhoeverWaitedLongestForARequestMakesRoomForTheNextConnection) {
+  options.limits.connections_max = 2;
+  options.n_threads = 1;  // does first what came first
+  start();
+  Client silent(port);
+  while (server->stats().n_connections < 1) std::this_thread::yield();
+  Client kept(port);
+  ASSERT_EQ(kept.exchange(get("/healthz")).status, 200);
+
+  Client next(port);
+  EXPECT_EQ(next.exchange(get("/healthz")).status, 200);
+  EXPECT_TRUE(silent.closed_by_server());
+  EXPECT_EQ(kept.exchange(get("/healthz")).status, 200);
+}
+
+TEST_F(HttpServerTest, HalfAHeadIsNoRequestYet) {
+  options.limits.connections_max = 1;
+  start();
+  Client slow(port);
+  slow.send("GET /healthz HT");
+
+  // Refused until the server has begun to read from the slow one.
+  while (Client(port).exchange(get("/healthz")).status != 200) std::this_thread::yield();
+
+  EXPECT_TRUE(slow.closed_by_server());
 }
 
 TEST_F(HttpServerTest, StopsWithIdleConnectionsAtOnce) {

@@ -8,7 +8,9 @@
 #include <string>
 
 #include "api/http_server.h"
+#include "core/byte_budget.h"
 #include "core/clock.h"
+#include "core/tenant_places.h"
 #include "pipeline/service.h"
 
 namespace tessera::api {
@@ -23,15 +25,15 @@ struct ServerContext {
   const Clock& clock;
   const std::string model_name;
   const std::int64_t started_seconds;  // Unix time; what /v1/models says as `created`
-  const std::uint64_t id_prefix;       // random, so that ids of two runs differ
   /// Called by the destructor of each session.
   const std::function<void(Session*)> on_session_end;
 
-  std::atomic<std::uint64_t> next_serial{1};
   std::atomic<bool> stopping{false};
   std::atomic<int> n_chats{0};
   std::atomic<std::uint64_t> n_body_bytes_read{0};
-  std::atomic<std::size_t> media_bytes{0};  // ≤ options.media_bytes_max, and one piece
+  const ByteBudget held{options.limits};
+  /// Requests whose body arrives.
+  TenantPlaces arriving{static_cast<std::size_t>(options.limits.tenant_requests_max)};
 };
 
 }  // namespace tessera::api

@@ -14,7 +14,6 @@
 
 #include "api/chat_request.h"
 #include "api/content_record.h"
-#include "api/media_reservation.h"
 #include "core/check.h"
 
 namespace tessera::api {
@@ -32,13 +31,6 @@ constexpr std::size_t kPieceBytes = std::size_t{64} * 1024;
 
 // The first read of a request: a usual head fits.
 constexpr std::size_t kHeadReadBytes = std::size_t{4} * 1024;
-
-std::string to_hex(std::uint64_t value) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string text(16, '0');
-  for (std::size_t i = text.size(); i-- > 0; value >>= 4U) text[i] = kHex[value & 0xFU];
-  return text;
-}
 
 StaticText route_name(Route route) {
   switch (route) {
@@ -93,6 +85,20 @@ Error malformed_http() {
                     "the request is not valid HTTP/1.1");
 }
 
+Error too_many_bodies(int limit) {
+  Error error = make_error(ErrorCode::kResourceExhausted, "tenant_busy",
+                           "bodies of " + std::to_string(limit) +
+                               " requests with this key are arriving, which is the limit; try "
+                               "again later");
+  error.retry_after = std::chrono::seconds(1);  // a photo at a megabyte a second
+  return error;
+}
+
+Error body_too_slow() {
+  return make_error(ErrorCode::kDeadlineExceeded, "deadline_exceeded",
+                    "the body did not arrive within the request's time limit");
+}
+
 }  // namespace
 
 Session::Session(asio::ip::tcp::socket socket, ServerContext& context)
@@ -144,7 +150,25 @@ asio::awaitable<void> Session::run() {
   co_await close();
 }
 
+std::optional<std::int64_t> Session::waits_since() const {
+  const std::int64_t since = waits_since_;
+  return since >= 0 ? std::optional(since) : std::nullopt;
+}
+
+bool Session::give_up() {
+  std::int64_t since = waits_since_;
+  if (since < 0 || !waits_since_.compare_exchange_strong(since, kGivenUp)) return false;
+  asio::post(stream_.get_executor(), [self = shared_from_this()] { self->stream_.close(); });
+  return true;
+}
+
 asio::awaitable<bool> Session::read_head(bool is_first) {
+  waits_since_ = context_.clock.now().time_since_epoch() / std::chrono::nanoseconds(1);
+  const bool has_come = co_await wait_for_head(is_first);
+  co_return waits_since_.exchange(kServing) != kGivenUp&& has_come;
+}
+
+asio::awaitable<bool> Session::wait_for_head(bool is_first) {
   if (context_.stopping) co_return false;
   const HttpTimeouts& timeouts = context_.options.timeouts;
   parser_.emplace();
@@ -169,8 +193,6 @@ asio::awaitable<bool> Session::read_head(bool is_first) {
     co_return false;
   }
   Exchange exchange(context_.clock.now());
-  exchange.serial = context_.next_serial++;
-  exchange.id = to_hex(context_.id_prefix) + to_hex(exchange.serial);
   const bool too_large =
       error == http::error::header_limit || error == http::error::buffer_overflow;
   Reply reply =
@@ -190,8 +212,6 @@ asio::awaitable<bool> Session::read_head(bool is_first) {
 Session::Exchange Session::begin_exchange() {
   const auto& fields = parser_->get();
   Exchange exchange(context_.clock.now());
-  exchange.serial = context_.next_serial++;
-  exchange.id = to_hex(context_.id_prefix) + to_hex(exchange.serial);
   exchange.http_version = fields.version();
   exchange.keep_alive = parser_->keep_alive();
   exchange.is_head = fields.method() == http::verb::head;
@@ -208,7 +228,7 @@ asio::awaitable<void> Session::handle() {
   const double seconds = to_seconds(context_.clock.now() - exchange.trace.arrival());
   if (exchange.error) {
     log(LogLevel::kInfo, "http_request",
-        {{"request", exchange.serial},
+        {{"request", exchange.id},
          {"route", exchange.route},
          {"status", exchange.status},
          {"tenant", exchange.tenant},
@@ -216,7 +236,7 @@ asio::awaitable<void> Session::handle() {
          {"error", *exchange.error}});
   } else {
     log(LogLevel::kInfo, "http_request",
-        {{"request", exchange.serial},
+        {{"request", exchange.id},
          {"route", exchange.route},
          {"status", exchange.status},
          {"tenant", exchange.tenant},
@@ -329,8 +349,7 @@ asio::awaitable<void> Session::chat(Exchange& exchange) {
     co_return;
   }
   co_await confirm_expectation(exchange);
-  MediaReservation reserved(context_.media_bytes);
-  std::optional<Result<ReadBody>> body = co_await read_body(reserved.n_bytes);
+  std::optional<Result<ReadBody>> body = co_await read_body(exchange);
   if (!body) {
     lost_ = true;
     co_await refuse_chat(exchange, error_reply(client_gone()));
@@ -350,13 +369,15 @@ asio::awaitable<void> Session::chat(Exchange& exchange) {
     co_await answer_chat(exchange, *std::move(call));
     co_return;
   }
-  const ContentRecord record("req_" + exchange.id, exchange.tenant, unix_seconds(), call->request);
+  const ContentRecord record("req_" + std::string(exchange.id.view()), exchange.tenant,
+                             unix_seconds(), call->request);
   co_await answer_chat(exchange, *std::move(call));
   log->try_append(record.finish(exchange.answers, exchange.error));
 }
 
 asio::awaitable<void> Session::answer_chat(Exchange& exchange, ChatCall call) {
-  AnswerHead head{"chatcmpl-" + exchange.id, unix_seconds(), context_.model_name};
+  AnswerHead head{"chatcmpl-" + std::string(exchange.id.view()), unix_seconds(),
+                  context_.model_name};
   AnswerOptions options{call.request.n_choices, call.request.stop,
                         call.request.logprobs,  call.include_usage,
                         exchange.with_trace,    context_.options.content_log != nullptr};
@@ -386,11 +407,11 @@ asio::awaitable<void> Session::refuse_chat(Exchange& exchange, Reply reply) {
   account(exchange.trace, error);
 }
 
-asio::awaitable<std::optional<Result<ReadBody>>> Session::read_body(std::size_t& n_reserved) {
+asio::awaitable<std::optional<Result<ReadBody>>> Session::read_body(Exchange& exchange) {
   const Limits& limits = context_.options.limits;
   BodyReader reader(limits);
   const auto read =
-      co_await read_pieces(limits.body_bytes_max, n_reserved,
+      co_await read_pieces(exchange, limits.body_bytes_max,
                            [&reader](std::string_view piece) { return reader.feed(piece); });
   if (!read) co_return std::nullopt;
   if (!*read) co_return Result<ReadBody>(read->error());
@@ -398,16 +419,21 @@ asio::awaitable<std::optional<Result<ReadBody>>> Session::read_body(std::size_t&
 }
 
 asio::awaitable<std::optional<Result<void>>> Session::read_pieces(
-    std::size_t bytes_max, std::size_t& n_reserved,
-    std::function<Result<void>(std::string_view)> feed) {
+    Exchange& exchange, std::size_t bytes_max, std::function<Result<void>(std::string_view)> feed) {
   const HttpOptions& options = context_.options;
+  const auto place = context_.arriving.try_take(exchange.tenant);
+  if (!place) co_return Result<void>(too_many_bodies(options.limits.tenant_requests_max));
+  exchange.held = context_.held.open(exchange.tenant);
+  const TimePoint deadline = exchange.trace.arrival() + options.limits.request_timeout;
   std::vector<char> piece(kPieceBytes);
   std::uint64_t n_read = 0;
   while (!parser_->is_done()) {
+    const Duration left = deadline - context_.clock.now();
+    if (left <= Duration::zero()) co_return Result<void>(body_too_slow());
     auto& body = parser_->get().body();
     body.data = piece.data();
     body.size = piece.size();
-    stream_.expires_after(options.timeouts.body_piece);
+    stream_.expires_after(std::min<Duration>(options.timeouts.body_piece, left));
     const auto [error, n_ignored] = co_await http::async_read(stream_, buffer_, *parser_, kTuple);
     if (error && error != http::error::need_buffer) {
       const beast::error_code end = http::error::end_of_stream;
@@ -418,13 +444,8 @@ asio::awaitable<std::optional<Result<void>>> Session::read_pieces(
     }
     const std::size_t n = piece.size() - body.size;
     n_read += n;
-    n_reserved += n;
     context_.n_body_bytes_read += n;
-    if ((context_.media_bytes += n) > options.media_bytes_max) {
-      co_return Result<void>(
-          make_error(ErrorCode::kResourceExhausted, "server_busy",
-                     "the server holds as many images as it may; try again later"));
-    }
+    if (auto grown = exchange.held->grow(n); !grown) co_return grown;
     if (n_read > bytes_max) {
       co_return Result<void>(
           make_error(ErrorCode::kTooLarge, "body_too_large",

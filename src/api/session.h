@@ -2,6 +2,7 @@
 // strand of its own, so that nothing here needs a lock.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -21,8 +22,10 @@
 #include "api/http_rules.h"
 #include "api/server_context.h"
 #include "api/wakeup.h"
+#include "core/byte_budget.h"
 #include "core/ids.h"
 #include "core/log.h"
+#include "core/public_id.h"
 #include "core/token_stream.h"
 
 namespace tessera::api {
@@ -38,6 +41,11 @@ class Session : public std::enable_shared_from_this<Session> {
 
   /// No further request; an idle connection closes. @thread any
   void end_soon();
+  /// When this connection began to wait for a request; nothing while it serves one. @thread any
+  std::optional<std::int64_t> waits_since() const;
+  /// Ends a connection that waits, to make room for another. False when its request has come.
+  /// @thread any
+  bool give_up();
   /// Cancels what runs. @thread any
   void end_now();
   /// Drops the request that runs. @thread any, when no HTTP thread runs any more
@@ -50,10 +58,10 @@ class Session : public std::enable_shared_from_this<Session> {
   /// One request and its answer, as HTTP sees them.
   struct Exchange {
     explicit Exchange(TimePoint arrival) : trace(arrival) {}
-    std::uint64_t serial = 0;
-    std::string id;  // of both, in hex
+    const PublicId id = PublicId::make();
     Trace trace;
     TenantId tenant;
+    std::shared_ptr<ByteBudget::Reservation> held;  // of what came in the body
     unsigned http_version = 11;
     bool keep_alive = false;
     bool is_head = false;
@@ -68,6 +76,7 @@ class Session : public std::enable_shared_from_this<Session> {
   // session.cpp: requests
   Awaitable<void> run();
   Awaitable<bool> read_head(bool is_first);
+  Awaitable<bool> wait_for_head(bool is_first);
   Awaitable<void> handle();
   Exchange begin_exchange();
   Awaitable<void> dispatch(Exchange& exchange);
@@ -77,14 +86,14 @@ class Session : public std::enable_shared_from_this<Session> {
   Awaitable<void> confirm_expectation(const Exchange& exchange);
   /// Feeds the body to `feed` while it arrives. Empty when the connection was lost.
   Awaitable<std::optional<Result<void>>> read_pieces(
-      std::size_t bytes_max, std::size_t& n_reserved,
+      Exchange& exchange, std::size_t bytes_max,
       std::function<Result<void>(std::string_view)> feed);
   Awaitable<void> chat(Exchange& exchange);
   Awaitable<void> answer_chat(Exchange& exchange, ChatCall call);
   /// Ends a chat that never became a request of the pipeline.
   Awaitable<void> refuse_chat(Exchange& exchange, Reply reply);
   /// Empty when the connection was lost.
-  Awaitable<std::optional<Result<ReadBody>>> read_body(std::size_t& n_reserved);
+  Awaitable<std::optional<Result<ReadBody>>> read_body(Exchange& exchange);
 
   // upload.cpp: /v1/files
   Awaitable<void> files(Exchange& exchange, const MatchedRoute& matched);
@@ -107,17 +116,22 @@ class Session : public std::enable_shared_from_this<Session> {
   Error final_error(const Error& error) const;
   void account(Trace& trace, const std::optional<Error>& error);
 
+  // What waits_since_ may be but a time.
+  static constexpr std::int64_t kServing = -1;
+  static constexpr std::int64_t kGivenUp = -2;
+
   ServerContext& context_;
   boost::beast::tcp_stream stream_;
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::buffer_body>> parser_;
 
-  bool usable_ = true;        // the connection may carry another request
-  bool lost_ = false;         // nothing can be written any more
-  bool unread_body_ = false;  // the client may still be sending
-  bool idle_ = false;         // waits for the first byte of a request
-  bool ending_ = false;       // end_now() was called
-  bool too_long_ = false;     // the answer passed limits.answer_bytes_max
+  bool usable_ = true;                               // the connection may carry another request
+  bool lost_ = false;                                // nothing can be written any more
+  bool unread_body_ = false;                         // the client may still be sending
+  bool idle_ = false;                                // waits for the first byte of a request
+  std::atomic<std::int64_t> waits_since_{kServing};  // steady time in ns
+  bool ending_ = false;                              // end_now() was called
+  bool too_long_ = false;                            // the answer passed limits.answer_bytes_max
 
   std::optional<StreamReader> reader_;  // of the request that runs
   std::shared_ptr<Wakeup> wakeup_;      // of the answer that is waited for

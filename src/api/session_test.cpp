@@ -13,6 +13,19 @@ using test_support::get;
 using test_support::post;
 using test_support::Response;
 
+constexpr const char* kTwoKeys = "alice: alice-key-0123456789\nbob-key-0123456789ab";
+const std::string kAlice = "Authorization: Bearer alice-key-0123456789\r\n";
+const std::string kBob = "Authorization: Bearer bob-key-0123456789ab\r\n";
+
+// What the server reads of a body at once; it looks at what it read when more has come.
+constexpr std::size_t kReadBytes = 65'536;
+
+/// The head of a chat whose body is still to come.
+std::string post_head(const std::string& more_fields, std::size_t n_bytes) {
+  const std::string whole = post(std::string(n_bytes, ' '), more_fields);
+  return whole.substr(0, whole.size() - n_bytes);
+}
+
 class SessionTest : public test_support::ServerTest {};
 
 TEST_F(SessionTest, HealthSaysHowDecodersAreConfined) {
@@ -214,7 +227,7 @@ TEST_F(SessionTest, RefusesATooLargeImageWhileItArrives) {
 }
 
 TEST_F(SessionTest, HoldsNoMoreMediaThanItMay) {
-  options.media_bytes_max = 100'000;
+  options.limits.held_bytes_max = 100'000;
   start();
 
   const Response response = exchange(post(std::string(200'000, ' ')));
@@ -225,9 +238,61 @@ TEST_F(SessionTest, HoldsNoMoreMediaThanItMay) {
   EXPECT_EQ(exchange(post(chat_body())).status, 200);  // what was held is free again
 }
 
+TEST_F(SessionTest, OneKeysBodiesLeaveRoomForThoseOfOthers) {
+  options.keys = admission::ApiKeys::parse(kTwoKeys).value();
+  options.limits.held_bytes_max = 400'000;
+  options.limits.tenant_held_bytes_max = 150'000;
+  start();
+  Client alice(port);
+  alice.send(post_head(kAlice, 150'000) + std::string(kReadBytes + 1, ' '));
+  while (server->stats().n_body_bytes_read < kReadBytes) std::this_thread::yield();
+
+  const Response refused = exchange(post(std::string(100'000, ' '), kAlice));
+  const Response bob = exchange(post(std::string(100'000, ' ') + chat_body(), kBob));
+
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_TRUE(refused.has("tenant_busy"));
+  EXPECT_TRUE(refused.head_has("Retry-After: 1\r\n"));
+  EXPECT_EQ(bob.status, 200);
+}
+
+TEST_F(SessionTest, OnlySoManyBodiesOfOneKeyArriveAtOnce) {
+  options.keys = admission::ApiKeys::parse(kTwoKeys).value();
+  options.limits.tenant_requests_max = 1;
+  start();
+  Client slow(port);
+  slow.send(post_head(kAlice, 100'000) + std::string(kReadBytes + 1, ' '));
+  while (server->stats().n_body_bytes_read == 0) std::this_thread::yield();
+
+  const Response refused = exchange(post(chat_body(), kAlice));
+  const Response bob = exchange(post(chat_body(), kBob));
+
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_TRUE(refused.has("tenant_busy"));
+  EXPECT_EQ(bob.status, 200);
+  slow.close();
+  while (server->stats().n_chats > 0) std::this_thread::yield();
+  EXPECT_EQ(exchange(post(chat_body(), kAlice)).status, 200);
+}
+
+TEST_F(SessionTest, ABodyArrivesWithinTheRequestsTime) {
+  ManualClock time;
+  server_clock = &time;
+  start();
+  Client slow(port);
+  slow.send(post_head("", 200'000) + std::string(kReadBytes + 1, ' '));
+  while (server->stats().n_body_bytes_read == 0) std::this_thread::yield();
+
+  time.advance(options.limits.request_timeout);
+  slow.send(std::string(kReadBytes, ' '));
+  const Response response = slow.receive();
+
+  EXPECT_TRUE(response.has("deadline_exceeded"));
+  EXPECT_TRUE(slow.closed_by_server());
+}
+
 TEST_F(SessionTest, AsksForAKeyBeforeItReadsABody) {
-  options.keys =
-      admission::ApiKeys::parse("alice: alice-key-0123456789\nbob-key-0123456789ab").value();
+  options.keys = admission::ApiKeys::parse(kTwoKeys).value();
   start();
 
   const Response none = exchange(
@@ -243,8 +308,7 @@ TEST_F(SessionTest, AsksForAKeyBeforeItReadsABody) {
   EXPECT_FALSE(wrong.has("nope"));
   EXPECT_EQ(exchange(get("/v1/nothing")).status, 401);
   EXPECT_EQ(exchange(get("/healthz")).status, 200);
-  EXPECT_EQ(exchange(post(chat_body(), "Authorization: Bearer bob-key-0123456789ab\r\n")).status,
-            200);
+  EXPECT_EQ(exchange(post(chat_body(), kBob)).status, 200);
   EXPECT_EQ(service.last_tenant, TenantId{2});
 }
 

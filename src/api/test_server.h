@@ -25,7 +25,7 @@ class ServerTest : public testing::Test {
 
   void start() {
     server = std::make_unique<HttpServer>(
-        options, service, [] { return std::string("tessera_up 1\n"); }, clock);
+        options, service, [] { return std::string("tessera_up 1\n"); }, *server_clock);
     const auto started = server->start();
     ASSERT_TRUE(started) << started.error().message;
     port = *started;
@@ -34,6 +34,7 @@ class ServerTest : public testing::Test {
 
   HttpOptions options;
   SteadyClock clock;
+  const Clock* server_clock = &clock;
   FakeService service;
   std::unique_ptr<HttpServer> server;  // destroyed before what it uses
   std::uint16_t port = 0;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "api/files_routes.h"
-#include "api/media_reservation.h"
 #include "api/session.h"
 #include "uploads/multipart.h"
 
@@ -55,10 +54,9 @@ asio::awaitable<void> Session::upload(Exchange& exchange, uploads::UploadStore& 
     co_return;
   }
   co_await confirm_expectation(exchange);
-  MediaReservation reserved(context_.media_bytes);
   uploads::MultipartParser parser(*boundary, store.file_bytes_max());
   const auto read =
-      co_await read_pieces(store.file_bytes_max() + kFormBytesMax, reserved.n_bytes,
+      co_await read_pieces(exchange, store.file_bytes_max() + kFormBytesMax,
                            [&parser](std::string_view piece) { return parser.feed(piece); });
   if (!read) {
     lost_ = true;

@@ -124,7 +124,7 @@ TEST_F(UploadTest, WhatIsNoUploadIsRefusedByName) {
 }
 
 TEST_F(UploadTest, MemoryForBodiesIsSharedWithChats) {
-  options.media_bytes_max = std::size_t{100} * 1024;
+  options.limits.held_bytes_max = std::size_t{100} * 1024;
   start();
 
   const Response refused = exchange(upload(form(std::string(kFileBytesMax, 'x'))));

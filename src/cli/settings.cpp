@@ -85,18 +85,33 @@ Result<void> apply_bundled_model(LoadedSettings& loaded, const BundledModel& bun
   return {};
 }
 
-Result<void> check_together(const Limits& limits) {
-  if (limits.output_tokens_default > limits.output_tokens_max) {
-    return bad_setting(
-        "limits.output_tokens_default: " + std::to_string(limits.output_tokens_default) +
-            " exceeds limits.output_tokens_max, " + std::to_string(limits.output_tokens_max),
-        "limits.output_tokens_default");
-  }
-  if (limits.image_pixels_max > limits.request_pixels_max) {
-    return bad_setting("limits.image_pixels_max: " + std::to_string(limits.image_pixels_max) +
-                           " exceeds limits.request_pixels_max, " +
-                           std::to_string(limits.request_pixels_max),
-                       "limits.image_pixels_max");
+/// Pairs of which the first must not exceed the second: it could never be reached.
+Result<void> check_together(const Settings& values) {
+  struct Pair {
+    std::string_view smaller;
+    std::uint64_t smaller_value;
+    std::string_view larger;
+    std::uint64_t larger_value;
+  };
+  const Limits& limits = values.limits;
+  const std::size_t held = limits.tenant_held_bytes_max;
+  const auto pairs = std::to_array<Pair>({
+      {"output_tokens_default", static_cast<std::uint64_t>(limits.output_tokens_default),
+       "output_tokens_max", static_cast<std::uint64_t>(limits.output_tokens_max)},
+      {"image_pixels_max", static_cast<std::uint64_t>(limits.image_pixels_max),
+       "request_pixels_max", static_cast<std::uint64_t>(limits.request_pixels_max)},
+      {"tenant_held_bytes_max", held, "held_bytes_max", limits.held_bytes_max},
+      {"body_bytes_max", limits.body_bytes_max, "tenant_held_bytes_max", held},
+      {"remote_request_bytes_max", values.remote_limits.request_bytes_max, "tenant_held_bytes_max",
+       held},
+      {"upload_bytes_max", values.upload_limits.file_bytes_max, "tenant_held_bytes_max", held},
+  });
+  for (const Pair& pair : pairs) {
+    if (pair.smaller_value <= pair.larger_value) continue;
+    const std::string key = "limits." + std::string(pair.smaller);
+    return bad_setting(key + ": " + std::to_string(pair.smaller_value) + " exceeds limits." +
+                           std::string(pair.larger) + ", " + std::to_string(pair.larger_value),
+                       key);
   }
   return {};
 }
@@ -129,7 +144,8 @@ Result<LoadedSettings> load_settings(const SettingInputs& inputs) {
   TSR_RETURN_IF_ERROR(apply_environment(loaded, inputs.environment));
   TSR_RETURN_IF_ERROR(apply_flags(loaded, inputs.flags));
   TSR_RETURN_IF_ERROR(apply_bundled_model(loaded, inputs.bundled));
-  TSR_RETURN_IF_ERROR(check_together(loaded.values.limits));
+  if (loaded.values.api_key_file.empty()) lift_tenant_limits(loaded.values.limits);
+  TSR_RETURN_IF_ERROR(check_together(loaded.values));
   TSR_RETURN_IF_ERROR(check_content_log(loaded.values));
   return loaded;
 }

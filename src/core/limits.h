@@ -48,14 +48,22 @@ struct Limits {
   int image_visual_tokens_max = 16'384;
 
   // --- load ---
-  int requests_max = 128;  // admitted at once; the next one gets 429
-  // as many as the server takes; lower it so that no key can fill the server
-  int tenant_requests_max = 128;  // of one API key
-  int connections_max = 1024;     // open sockets
+  int requests_max = 128;        // admitted at once; the next one gets 429
+  int tenant_requests_max = 64;  // of one API key: two are needed to fill the server
+  int connections_max = 1024;    // open sockets
+  // bodies, and media until it is answered; the same again for media that is named by URL
+  std::size_t held_bytes_max = 1024 * kMiB;        // 16 bodies of the largest size
+  std::size_t tenant_held_bytes_max = 512 * kMiB;  // of one API key: two fill it
 
   // --- time ---
   std::chrono::milliseconds request_timeout{300'000};  // arrival → last token
 };
+
+/// Without keys all callers are one tenant, which may then have what the server has.
+constexpr void lift_tenant_limits(Limits& limits) {
+  limits.tenant_requests_max = limits.requests_max;
+  limits.tenant_held_bytes_max = limits.held_bytes_max;
+}
 
 /// What a file may have before anybody knows what it is. Its own kind's limit follows.
 constexpr std::size_t media_bytes_max(const Limits& limits) {

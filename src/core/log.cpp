@@ -46,10 +46,12 @@ spdlog::level::level_enum native(LogLevel level) {
 
 std::string number_text(double value) {
   if (!std::isfinite(value)) return "null";  // JSON has no other word for it
-  constexpr int kDigits = 6;
-  std::array<char, 64> digits{};
-  const auto end =
-      std::to_chars(digits.begin(), digits.end(), value, std::chars_format::general, kDigits);
+  // In millionths, because all are seconds or shares; never as 1e-05, which is harder to read.
+  constexpr double kMillion = 1e6;
+  constexpr double kRoundedMax = 1e12;  // beyond it a double has no millionths
+  if (std::abs(value) < kRoundedMax) value = std::round(value * kMillion) / kMillion;
+  std::array<char, 512> digits{};  // the longest double has 309 digits
+  const auto end = std::to_chars(digits.begin(), digits.end(), value, std::chars_format::fixed);
   return {digits.data(), end.ptr};
 }
 

@@ -17,6 +17,7 @@
 
 #include "core/error.h"
 #include "core/ids.h"
+#include "core/public_id.h"
 
 namespace tessera {
 
@@ -48,6 +49,7 @@ class LogField {
   LogField(StaticText key, double value) : key_(key), value_(value) {}
   LogField(StaticText key, StaticText value) : key_(key), value_(value.view()) {}
   LogField(StaticText key, ErrorCode code) : key_(key), value_(to_string(code)) {}
+  LogField(StaticText key, const PublicId& id) : key_(key), value_(id.view()) {}
   template <typename Tag, typename Rep>
   LogField(StaticText key, Id<Tag, Rep> id)
       : key_(key), value_(static_cast<std::int64_t>(id.value)) {}
@@ -57,7 +59,7 @@ class LogField {
 
  private:
   StaticText key_;
-  std::variant<std::int64_t, double, std::string_view> value_;  // the view is of static storage
+  std::variant<std::int64_t, double, std::string_view> value_;  // a view lives as long as the call
 };
 
 /// What is less urgent is dropped. kInfo at start.

@@ -22,6 +22,12 @@ TEST(Log, WritesTypedFieldsOnOneLine) {
   EXPECT_EQ(log_line(LogFormat::kText, "x", {}), "x");
 }
 
+TEST(Log, WritesFractionsInMillionthsAndNeverWithAnExponent) {
+  EXPECT_EQ(log_line(LogFormat::kText, "x", {{"seconds", 0.0000125}, {"share", 1.0 / 3}}),
+            "x seconds=0.000013 share=0.333333");
+  EXPECT_EQ(log_line(LogFormat::kText, "x", {{"large", 1e20}}), "x large=100000000000000000000");
+}
+
 TEST(Log, WritesANumberThatIsNoneAsNull) {
   EXPECT_EQ(log_line(LogFormat::kJson, "x", {{"seconds", std::nan("")}}),
             R"("event":"x","seconds":null)");

@@ -142,8 +142,9 @@ Result<AddressRange> parse_range(std::string_view text) {
   range.prefix_bits = bits_max;
   if (slash == std::string_view::npos) return range;
   const std::string_view bits = text.substr(slash + 1);
-  const char* end = bits.data() + bits.size();
-  const auto [stopped, error] = std::from_chars(bits.data(), end, range.prefix_bits);
+  const char* const begin = bits.data();
+  const char* const end = begin + bits.size();
+  const auto [stopped, error] = std::from_chars(begin, end, range.prefix_bits);
   const bool sound = error == std::errc() && stopped == end && range.prefix_bits >= 0 &&
                      range.prefix_bits <= bits_max;
   if (!sound) return bad_range();

@@ -17,16 +17,13 @@ namespace {
 // A quick web server's answer; most requests here end by then.
 constexpr std::chrono::seconds kRetryAfter{2};
 
-Error busy(std::string reason, std::string message) {
-  Error error = make_error(ErrorCode::kResourceExhausted, std::move(reason), std::move(message));
+Error tenant_busy() {
+  Error error = make_error(ErrorCode::kResourceExhausted, "tenant_busy",
+                           std::to_string(kTenantRequestsMax) +
+                               " requests with this key wait for media that they name by URL, "
+                               "which is the limit; try again later");
   error.retry_after = kRetryAfter;
   return error;
-}
-
-Error tenant_busy() {
-  return busy("tenant_busy", std::to_string(kTenantRequestsMax) +
-                                 " requests with this key wait for media that they name by URL, "
-                                 "which is the limit; try again later");
 }
 
 bool is_remote(const PendingMedia& pending) {
@@ -63,6 +60,7 @@ FetchStage::FetchStage(FetchStageOptions options, const Clock& clock,
     : options_(std::move(options)),
       clock_(clock),
       next_(std::move(next)),
+      budget_(options_.limits),
       queue_(options_.queue_capacity) {
   const int n_threads = options_.sources.fetcher != nullptr ? kRemoteThreads : kLocalThreads;
   for (int i = 0; i < n_threads; ++i) {
@@ -118,10 +116,8 @@ Result<void> FetchStage::serve(InFlight& request, const std::stop_token& stop) {
       std::ranges::count_if(request.request.pending, [](const auto& p) { return !is_upload(p); }));
   const std::size_t n_bytes_max =
       std::min(n_new * media_bytes_max(request.limits), options_.request_bytes_max);
-  auto reservation = budget_.try_reserve(n_bytes_max);
-  if (reservation == nullptr) {
-    return busy("server_busy", "the server holds as many images as it may; try again later");
-  }
+  auto reservation = budget_.open(request.tenant);
+  TSR_RETURN_IF_ERROR(reservation->grow(n_bytes_max));
   // What costs nothing may fail before a connection is made.
   TSR_RETURN_IF_ERROR(take_local(request));
   const EitherStop either(request.stop, stop);

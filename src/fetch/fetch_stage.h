@@ -9,7 +9,7 @@
 // because a strange web server decides how long they wait: no media thread ever waits for one.
 //
 // Bounded by its queue, by kTenantRequestsMax requests of one tenant from queue to hand-over, and
-// by kFetchedBytesMax over all requests until their media is decoded.
+// by limits.held_bytes_max over all requests until their media is decoded.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,10 @@
 #include <vector>
 
 #include "core/bounded_queue.h"
+#include "core/byte_budget.h"
 #include "core/clock.h"
 #include "core/in_flight.h"
 #include "core/tenant_places.h"
-#include "fetch/byte_budget.h"
 #include "fetch/fetcher.h"
 #include "fetch/media_root.h"
 
@@ -44,9 +44,6 @@ inline constexpr int kLocalThreads = 2;
 /// to keep others waiting.
 inline constexpr std::size_t kTenantRequestsMax = 8;
 
-/// As HttpOptions::media_bytes_max, which bounds what comes in bodies.
-inline constexpr std::size_t kFetchedBytesMax = 1024 * kMiB;
-
 /// Where media may come from; what is empty refuses its URLs. All outlive the stage.
 struct FetchSources {
   Fetcher* fetcher = nullptr;
@@ -58,6 +55,7 @@ struct FetchSources {
 struct FetchStageOptions {
   FetchSources sources;
   std::size_t request_bytes_max = RemoteLimits().request_bytes_max;  // of all URLs together
+  Limits limits;                                                     // the operator's
   std::size_t queue_capacity = 0;  // at least as many as may be admitted
 };
 
@@ -95,7 +93,7 @@ class FetchStage {
   const Clock& clock_;
   const std::function<void(std::unique_ptr<InFlight>)> next_;
   TenantPlaces places_{kTenantRequestsMax};
-  ByteBudget budget_{kFetchedBytesMax};
+  ByteBudget budget_;
   BoundedQueue<Entry> queue_;
   std::vector<std::jthread> threads_;
 };

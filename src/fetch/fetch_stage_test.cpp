@@ -223,7 +223,8 @@ TEST_F(FetchStageTest, UrlsOfOneRequestShareALimit) {
 }
 
 TEST_F(FetchStageTest, RequestsThatHoldMediaAreBoundedTogether) {
-  limits_.image_bytes_max = options_.request_bytes_max = kFetchedBytesMax;
+  limits_.image_bytes_max = options_.request_bytes_max = options_.limits.held_bytes_max;
+  lift_tenant_limits(options_.limits);
   limits_.videos_max = 0;
   std::promise<void> opened;
   std::promise<void> go_on;
@@ -250,7 +251,8 @@ TEST_F(FetchStageTest, RequestsThatHoldMediaAreBoundedTogether) {
 }
 
 TEST_F(FetchStageTest, UploadsAreNotCountedTwice) {
-  limits_.image_bytes_max = options_.request_bytes_max = kFetchedBytesMax;
+  limits_.image_bytes_max = options_.request_bytes_max = options_.limits.held_bytes_max;
+  lift_tenant_limits(options_.limits);
   limits_.videos_max = 0;
   options_.sources.upload = [](TenantId, std::string_view) {
     return Result<EncodedMedia>(file_of("x"));

@@ -195,7 +195,12 @@ Result<std::vector<Image>> DecodeSession::decode_item(ImageSize target,
   if (received.status != IoStatus::kOk) return transport_error(received.status);
   const auto validated =
       validate_decoded(received.message, item, plan, image_limits(limits_, item.decoder_class));
-  if (!validated) return refused_reply(validated.error());
+  if (!validated) {
+    const wire::MediaError found = received.message.error;
+    is_damaged_ =
+        found == wire::MediaError::kInvalid || found == wire::MediaError::kUnsupportedVariant;
+    return refused_reply(validated.error());
+  }
   return read_pixels(output, plan);
 }
 

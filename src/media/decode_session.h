@@ -69,8 +69,10 @@ class DecodeSession {
 
   /// How the child ended, when it did not end in order: after `media_decoder_failed`.
   std::optional<DecoderDeath> death() const { return death_; }
-  /// The file that the child had then.
-  const MediaItem& item_of_death() const { return items_[item_]; }
+  /// decode() found that a file cannot be decoded, by anyone, under any limits.
+  bool is_damaged() const { return is_damaged_; }
+  /// The file that the child had at its death, or that is damaged; after one of the two.
+  const MediaItem& failed_item() const { return items_[item_]; }
 
  private:
   struct Item : MediaItem {
@@ -106,6 +108,7 @@ class DecodeSession {
   // One of each class that the items need.
   std::array<std::optional<sandbox::ZygoteChild>, kDecoderClasses.size()> children_;
   std::optional<DecoderDeath> death_;
+  bool is_damaged_ = false;
 };
 
 }  // namespace tessera::media

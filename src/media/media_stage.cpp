@@ -105,13 +105,15 @@ Result<void> MediaStage::serve(InFlight& request, const std::stop_token& stop) {
 
   request.trace.enter(Stage::kMediaDecode, clock_.now());
   const auto& media = request.request.media;
-  TSR_RETURN_IF_ERROR(quarantine_.check(request.tenant, media));
+  TSR_RETURN_IF_ERROR(quarantine_.check_tenant(request.tenant));
   Plan plan;
   TSR_ASSIGN_OR_RETURN(plan.classes, check_media(options_.decoder.zygotes, request.limits, media));
-  for (const EncodedMedia& file : media) {
+  for (std::size_t i = 0; i < media.size(); ++i) {
     TSR_ASSIGN_OR_RETURN(const Digest content,
-                         cache::content_digest(file.fd.get(), file.size_bytes));
+                         cache::content_digest(media[i].fd.get(), media[i].size_bytes));
     plan.contents.push_back(content);
+    auto known = quarantine_.check_file(request.tenant, i, content);
+    if (!known) return in_field(std::move(known).error(), media[i].field);
   }
   TSR_RETURN_IF_ERROR(plan_from_records(request, plan));
   if (plan.is_made && !plan.needs_pixels()) return {};
@@ -120,7 +122,7 @@ Result<void> MediaStage::serve(InFlight& request, const std::stop_token& stop) {
   TSR_ASSIGN_OR_RETURN(DecodeSession session, DecodeSession::open(options_.decoder, request.limits,
                                                                   media, either.token()));
   auto decoded = decode(request, session, plan);
-  if (const auto death = session.death()) record_death(request, session, *death);
+  if (!decoded) record_failure(request, session, plan, decoded.error());
   return decoded;
 }
 
@@ -178,13 +180,19 @@ Result<void> MediaStage::make_plan(InFlight& request, std::span<const ProbedImag
   return {};
 }
 
-void MediaStage::record_death(const InFlight& request, const DecodeSession& session,
-                              DecoderDeath death) {
-  const MediaItem& item = session.item_of_death();
-  if (hooks_.on_death) hooks_.on_death(item.decoder_class, death);
+void MediaStage::record_failure(const InFlight& request, const DecodeSession& session,
+                                const Plan& plan, const Error& error) {
+  const auto death = session.death();
+  if (!death && !session.is_damaged()) return;
+  const MediaItem& item = session.failed_item();
+  const Digest& content = plan.contents[item.index];
+  if (!death) {
+    quarantine_.record_damage(request.tenant, content, error);
+    return;
+  }
+  if (hooks_.on_death) hooks_.on_death(item.decoder_class, *death);
   // Whose zygote ended did nothing wrong.
-  if (death == DecoderDeath::kLost) return;
-  quarantine_.record_death(request.tenant, request.request.media[item.index]);
+  if (*death != DecoderDeath::kLost) quarantine_.record_death(request.tenant, content);
 }
 
 Result<void> MediaStage::decode(InFlight& request, DecodeSession& session, Plan& plan) {

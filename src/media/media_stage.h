@@ -6,7 +6,8 @@
 // features are known too, no byte of them is decoded. Otherwise one DecodeSession, whose child is
 // killed with it. What the stage needs from those around it (planning from sizes, features,
 // preparing from pixels) comes as functions, so that it knows neither prompts nor models nor
-// caches. Files that stopped a decoder are remembered (quarantine.h).
+// caches. Files that a decoder could not
+// do anything with are remembered (quarantine.h).
 #pragma once
 
 #include <functional>
@@ -81,7 +82,8 @@ class MediaStage {
   Result<void> serve(InFlight& request, const std::stop_token& stop);
   Result<void> decode(InFlight& request, DecodeSession& session, Plan& plan);
   void remember(const InFlight& request, const DecodeSession& session, const Plan& plan);
-  void record_death(const InFlight& request, const DecodeSession& session, DecoderDeath death);
+  void record_failure(const InFlight& request, const DecodeSession& session, const Plan& plan,
+                      const Error& error);
 
   const MediaStageOptions options_;
   const Clock& clock_;

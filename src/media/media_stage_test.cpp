@@ -199,6 +199,34 @@ TEST_F(MediaStageTest, AFileThatStoppedADecoderIsRefusedTheSecondTime) {
   EXPECT_EQ(n_deaths, 1);
 }
 
+TEST_F(MediaStageTest, ADamagedFileTakesADecodersTimeOnce) {
+  int n_decoded = 0;
+  hooks_.on_decoded = [&n_decoded](const std::optional<Error>&) { ++n_decoded; };
+  start();
+  // Its header is whole, the end of its pixels is not.
+  const auto damaged = [this] {
+    auto two = request({{8, 8}, {20, 10}});
+    testing::ByteVector bytes = encode_png(gradient({20, 10}));
+    bytes.resize(bytes.size() - 40);
+    two->request.media[1] = to_media(bytes);
+    two->request.media[1].field = "messages[0].content[1].image_url.url";
+    return two;
+  };
+
+  ASSERT_TRUE(stage_->try_submit(damaged()));
+  const auto first = terminal_error();
+  ASSERT_TRUE(stage_->try_submit(damaged()));
+  const auto second = terminal_error();
+
+  EXPECT_EQ(first->message, "image 2: the file is truncated or corrupt");
+  EXPECT_EQ(second->message,
+            "image 2: this file could not be decoded before and is refused for 10 minutes");
+  EXPECT_EQ(second->reason, first->reason);
+  EXPECT_EQ(second->param, first->param);
+  stage_->shutdown();
+  EXPECT_EQ(n_decoded, 1);
+}
+
 TEST_F(MediaStageTest, RefusedPlanEndsTheRequestBeforeAnyPixelIsDecoded) {
   hooks_.plan = [](InFlight&, std::span<const ImageSize>) -> Result<std::vector<ImageSize>> {
     return make_error(ErrorCode::kTooLarge, "visual_tokens_exceeded", "too many");

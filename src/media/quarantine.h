@@ -1,23 +1,18 @@
-// What is remembered of files that stopped a decoder process: the file is refused for a while when
-// the same tenant sends it again, and a tenant whose files keep doing it loses media for a while.
-// Other tenants notice neither.
-//
-// Files are known by a hash with a key that lives as long as the process, so that nothing here says
-// which file it was. A hash is only computed for a tenant who has a file in the list.
+// What is remembered of files that took a decoder's time for nothing: those that stopped it, and
+// those that turned out damaged when their pixels were wanted, which may take seconds. The file is
+// refused for a while when the same tenant sends it again, before a decoder sees it; and a tenant
+// whose files keep stopping decoders loses media for a while. Other tenants notice neither.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <map>
-#include <span>
 #include <vector>
 
 #include "core/clock.h"
+#include "core/digest.h"
 #include "core/ids.h"
 #include "core/mutex.h"
-#include "core/request.h"
 #include "core/result.h"
 
 namespace tessera::media {
@@ -37,29 +32,37 @@ inline constexpr std::chrono::minutes kDeathWindow{1};
 /// How long a tenant is without media: it stops 60 decoders an hour at most.
 inline constexpr std::chrono::minutes kTenantRefused{5};
 
-/// @thread all methods are thread-safe; a check hashes outside the lock
+/// @thread all methods are thread-safe
 class Quarantine {
  public:
   /// @param clock  outlives this object
-  explicit Quarantine(const Clock& clock);
+  explicit Quarantine(const Clock& clock) : clock_(clock) {}
 
-  /// Before a request's files are given to a decoder.
-  /// @errors  resource_exhausted `media_suspended` with retry_after;
-  ///          unprocessable_media `media_decoder_failed` (one of the files is remembered)
-  Result<void> check(TenantId tenant, std::span<const EncodedMedia> files);
+  /// Whether this tenant may send media at all.
+  /// @errors  resource_exhausted `media_suspended` with retry_after
+  Result<void> check_tenant(TenantId tenant);
 
-  /// A decoder was stopped by `file`, or while it had it. A file that cannot be read counts against
-  /// its tenant and is not remembered.
-  void record_death(TenantId tenant, const EncodedMedia& file);
+  /// Before a file is given to a decoder.
+  /// @param index    of the request's files
+  /// @param content  a hash of it
+  /// @errors  what the file was refused with, or unprocessable_media `media_decoder_failed` when it
+  ///          stopped the decoder
+  Result<void> check_file(TenantId tenant, std::size_t index, const Digest& content);
+
+  /// A decoder was stopped by the file, or while it had it.
+  void record_death(TenantId tenant, const Digest& content);
+
+  /// The file cannot be decoded, by anyone, under any limits.
+  void record_damage(TenantId tenant, const Digest& content, const Error& error);
 
   /// Tenants without media now; a gauge.
   int n_suspended() const;
 
  private:
-  using Digest = std::array<std::uint8_t, 32>;
   struct RefusedFile {
-    Digest digest{};
+    Digest content;
     TimePoint until;
+    Error error;  // without its message's subject
   };
   /// Bounded by the number of tenants, which is the number of keys.
   struct Record {
@@ -68,12 +71,11 @@ class Quarantine {
     TimePoint suspended_until = TimePoint::min();
   };
 
-  /// Hash of the file with our key; nothing when it cannot be read.
-  bool digest_of(const EncodedMedia& file, Digest& digest) const;
-  void forget(Record& record, TimePoint now) const TSR_REQUIRES(mutex_);
+  static void forget(Record& record, TimePoint now);
+  Record& current(TenantId tenant) TSR_REQUIRES(mutex_);
+  static void refuse(Record& record, RefusedFile file);
 
   const Clock& clock_;
-  std::array<std::uint8_t, 32> key_{};
   mutable Mutex mutex_;
   std::map<TenantId, Record> records_ TSR_GUARDED_BY(mutex_);
 };

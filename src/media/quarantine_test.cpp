@@ -2,13 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "media/testing/encode_images.h"
-
 namespace tessera::media {
 namespace {
 
-using testing::ByteVector;
-using testing::to_media;
 using namespace std::chrono_literals;
 
 constexpr TenantId kAnna{1};
@@ -16,13 +12,16 @@ constexpr TenantId kBen{2};
 
 class QuarantineTest : public ::testing::Test {
  protected:
-  static EncodedMedia file(std::uint8_t which) { return to_media(ByteVector(100, which)); }
+  static Digest file(std::uint8_t which) {
+    Digest content;
+    content.bytes.fill(which);
+    return content;
+  }
 
   Result<void> check(TenantId tenant, std::uint8_t which) {
-    std::vector<EncodedMedia> files;
-    files.push_back(file(0xff));
-    files.push_back(file(which));
-    return quarantine_.check(tenant, files);
+    TSR_RETURN_IF_ERROR(quarantine_.check_tenant(tenant));
+    TSR_RETURN_IF_ERROR(quarantine_.check_file(tenant, 0, file(0xff)));
+    return quarantine_.check_file(tenant, 1, file(which));
   }
 
   ManualClock clock_;
@@ -41,13 +40,24 @@ TEST_F(QuarantineTest, RefusesAFileThatStoppedADecoderAndSaysWhichOne) {
   EXPECT_TRUE(check(kAnna, 2));
 }
 
-TEST_F(QuarantineTest, KnowsAFileByEveryByte) {
-  quarantine_.record_death(kAnna, file(1));
-  ByteVector almost(100, 1);
-  almost.back() = 0;
-  std::vector<EncodedMedia> files;
-  files.push_back(to_media(almost));
-  EXPECT_TRUE(quarantine_.check(kAnna, files));
+TEST_F(QuarantineTest, RefusesADamagedFileAsItWasRefusedBefore) {
+  quarantine_.record_damage(
+      kAnna, file(1), make_error(ErrorCode::kInvalidArgument, "image_invalid", "image 7: broken"));
+  const auto refused = check(kAnna, 1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(refused.error().reason, "image_invalid");
+  EXPECT_EQ(refused.error().message,
+            "image 2: this file could not be decoded before and is refused for 10 minutes");
+  EXPECT_TRUE(check(kBen, 1));
+}
+
+TEST_F(QuarantineTest, DamageSuspendsNobody) {
+  for (std::uint8_t i = 0; i < 10 * kDeathsMax; ++i) {
+    quarantine_.record_damage(kAnna, file(i),
+                              make_error(ErrorCode::kInvalidArgument, "image_invalid", ""));
+  }
+  EXPECT_TRUE(check(kAnna, 100));
 }
 
 TEST_F(QuarantineTest, RefusesNothingOfOtherTenants) {
@@ -100,15 +110,6 @@ TEST_F(QuarantineTest, RemembersABoundedNumberOfFilesAndForgetsTheOldest) {
   clock_.advance(kTenantRefused);  // shorter than kFileRefused
   EXPECT_TRUE(check(kAnna, 0));
   EXPECT_FALSE(check(kAnna, kRefusedFilesMax));
-}
-
-TEST_F(QuarantineTest, CountsAnUnreadableFileWithoutRememberingIt) {
-  for (std::size_t i = 0; i < kDeathsMax; ++i) quarantine_.record_death(kAnna, EncodedMedia{});
-  EXPECT_FALSE(check(kAnna, 100));
-  clock_.advance(kTenantRefused);
-  std::vector<EncodedMedia> files;
-  files.emplace_back();
-  EXPECT_TRUE(quarantine_.check(kAnna, files));
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ media::MediaStageOptions media_options(const PipelineOptions& options) {
 }
 
 fetch::FetchStageOptions fetch_options(const PipelineOptions& options) {
-  return {options.sources, options.url_bytes_max,
+  return {options.sources, options.url_bytes_max, options.limits,
           static_cast<std::size_t>(options.limits.requests_max)};
 }
 
