@@ -6,6 +6,7 @@
 
 #include "api/error_response.h"
 #include "api/json_writer.h"
+#include "api/visual_plan.h"
 #include "core/check.h"
 
 namespace tessera::api {
@@ -80,6 +81,8 @@ void write_trace(JsonWriter& json, const Trace& trace) {
   json.key("n_text_tokens").number(trace.counts.n_text_tokens);
   json.key("n_cached_tokens").number(trace.counts.n_cached_tokens);
   json.key("n_output_tokens").number(trace.counts.n_output_tokens);
+  json.key("images");
+  write_images(json, trace.images);
   json.key("note").text("encode holds the projector: the library runs both in one call");
   json.end_object();
 }

@@ -44,7 +44,7 @@ const std::string kTrace =
     R"("decode":0.000000,"emit":1.000000},"total_seconds":1.500000,"ttft_seconds":0.250000,)"
     R"("n_images":1,"n_tiles":2,"n_cached_tiles":0,"n_visual_tokens":64,"n_text_tokens":10,)"
     R"("n_cached_tokens":3,)"
-    R"("n_output_tokens":4,)"
+    R"("n_output_tokens":4,"images":[],)"
     R"("note":"encode holds the projector: the library runs both in one call"})";
 
 TEST(WholeAnswer, IsAChatCompletionWithUsage) {

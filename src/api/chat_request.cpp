@@ -122,6 +122,11 @@ class MessageReader {
         return detail->wrong_value("one of auto, low, high");
       }
     }
+    if (const std::optional<Field> tokens = image.find("visual_tokens")) {
+      TSR_ASSIGN_OR_RETURN(const std::int64_t n_max,
+                           tokens->integer(1, std::numeric_limits<int>::max()));
+      result.visual_tokens_max = static_cast<int>(n_max);
+    }
     TSR_ASSIGN_OR_RETURN(result.media_index, take_media(url));
     if (const std::optional<Field> frames = image.find("frames")) {
       TSR_ASSIGN_OR_RETURN(const std::int64_t n_frames,
@@ -264,6 +269,22 @@ Result<void> read_limit_wishes(const Field& body, std::vector<LimitWish>& wishes
     const Field value(member.value(), "tessera.limits");
     TSR_ASSIGN_OR_RETURN(const std::int64_t number, value.integer(0));
     wishes.push_back({member.key(), number});
+  }
+  return {};
+}
+
+/// {"tessera": {"visual_tokens": {"max": 512}}}
+Result<void> read_visual_tokens(const Field& body, std::optional<int>& n_max) {
+  const std::optional<Field> ours = body.find("tessera");
+  if (!ours) return {};
+  TSR_RETURN_IF_ERROR(ours->expect_object());
+  const std::optional<Field> tokens = ours->find("visual_tokens");
+  if (!tokens) return {};
+  TSR_RETURN_IF_ERROR(tokens->expect_object());
+  if (const std::optional<Field> max = tokens->find("max")) {
+    TSR_ASSIGN_OR_RETURN(const std::int64_t value,
+                         max->integer(1, std::numeric_limits<int>::max()));
+    n_max = static_cast<int>(value);
   }
   return {};
 }
@@ -415,6 +436,7 @@ Result<ChatCall> parse_chat_request(ReadBody body, std::string_view model_name,
   TSR_RETURN_IF_ERROR(read_output_size(root, request));
   TSR_RETURN_IF_ERROR(read_logprobs(root, request));
   TSR_RETURN_IF_ERROR(read_limit_wishes(root, request.limit_wishes));
+  TSR_RETURN_IF_ERROR(read_visual_tokens(root, request.visual_tokens_max));
   TSR_RETURN_IF_ERROR(read_cache_policy(root, request.cache));
   TSR_RETURN_IF_ERROR(read_stream(root, call));
   TSR_RETURN_IF_ERROR(read_format(root, body.media_mark, request.response_format));

@@ -61,10 +61,6 @@ class FakeService final : public pipeline::Service {
     return StreamReader(stream);
   }
 
-  Result<pipeline::PlanReport> plan(Request /*request*/, TenantId /*tenant*/) override {
-    return pipeline::PlanReport{};
-  }
-
   void account(const Trace& trace, const std::optional<Error>& error) override {
     const std::lock_guard lock(account_mutex_);
     accounted_.emplace_back(trace, error ? error->reason : "");

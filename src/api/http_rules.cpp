@@ -21,8 +21,11 @@ struct RouteRow {
 };
 
 constexpr RouteRow kRoutes[] = {
-    {"/v1/chat/completions", true, Route::kChat}, {"/v1/models", false, Route::kModels},
-    {"/healthz", false, Route::kHealth},          {"/readyz", false, Route::kReady},
+    {"/v1/chat/completions", true, Route::kChat},
+    {"/v1/visual/plan", true, Route::kVisualPlan},
+    {"/v1/models", false, Route::kModels},
+    {"/healthz", false, Route::kHealth},
+    {"/readyz", false, Route::kReady},
     {"/metrics", false, Route::kMetrics},
 };
 

@@ -17,6 +17,7 @@ namespace tessera::api {
 
 enum class Route {
   kChat,
+  kVisualPlan,
   kModels,
   kModel,
   kFileUpload,

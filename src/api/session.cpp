@@ -36,6 +36,8 @@ StaticText route_name(Route route) {
   switch (route) {
     case Route::kChat:
       return "chat";
+    case Route::kVisualPlan:
+      return "visual_plan";
     case Route::kModels:
       return "models";
     case Route::kModel:
@@ -266,7 +268,10 @@ asio::awaitable<void> Session::dispatch(Exchange& exchange) {
   exchange.route = route_name(route.route);
   switch (route.route) {
     case Route::kChat:
-      co_await chat(exchange);
+      co_await chat(exchange, false);
+      co_return;
+    case Route::kVisualPlan:
+      co_await chat(exchange, true);
       co_return;
     case Route::kFileUpload:
     case Route::kFileList:
@@ -311,6 +316,7 @@ Reply Session::simple_reply(const MatchedRoute& matched) const {
       reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
       break;
     case Route::kChat:
+    case Route::kVisualPlan:
     case Route::kFileUpload:
     case Route::kFileList:
     case Route::kFile:
@@ -342,7 +348,7 @@ asio::awaitable<void> Session::confirm_expectation(const Exchange& exchange) {
   }
 }
 
-asio::awaitable<void> Session::chat(Exchange& exchange) {
+asio::awaitable<void> Session::chat(Exchange& exchange, bool plan_only) {
   const ChatCount count(context_.n_chats);
   if (auto refusal = refuse_body(body_head(), context_.options.limits)) {
     co_await refuse_chat(exchange, std::move(*refusal));
@@ -364,8 +370,9 @@ asio::awaitable<void> Session::chat(Exchange& exchange) {
   }
 
   if (exchange.no_store) call->request.cache.scope = CachePolicy::Scope::kRequest;
+  call->request.plan_only = plan_only;
   content_log::ContentLog* log = context_.options.content_log;
-  if (log == nullptr) {
+  if (log == nullptr || plan_only) {
     co_await answer_chat(exchange, *std::move(call));
     co_return;
   }
@@ -381,6 +388,7 @@ asio::awaitable<void> Session::answer_chat(Exchange& exchange, ChatCall call) {
   AnswerOptions options{call.request.n_choices, call.request.stop,
                         call.request.logprobs,  call.include_usage,
                         exchange.with_trace,    context_.options.content_log != nullptr};
+  const bool plan_only = call.request.plan_only;
   auto submitted =
       context_.service.submit(std::move(call.request), exchange.tenant, exchange.trace);
   if (!submitted) {
@@ -388,7 +396,9 @@ asio::awaitable<void> Session::answer_chat(Exchange& exchange, ChatCall call) {
     co_return;
   }
   reader_.emplace(std::move(submitted).value());
-  if (call.stream) {
+  if (plan_only) {
+    co_await answer_plan(exchange);
+  } else if (call.stream) {
     co_await answer_stream(exchange, std::move(head), std::move(options));
   } else {
     co_await answer_whole(exchange, std::move(head), std::move(options));

@@ -88,12 +88,16 @@ class Session : public std::enable_shared_from_this<Session> {
   Awaitable<std::optional<Result<void>>> read_pieces(
       Exchange& exchange, std::size_t bytes_max,
       std::function<Result<void>(std::string_view)> feed);
-  Awaitable<void> chat(Exchange& exchange);
+  /// @param plan_only  the answer is what the request would cost
+  Awaitable<void> chat(Exchange& exchange, bool plan_only);
   Awaitable<void> answer_chat(Exchange& exchange, ChatCall call);
   /// Ends a chat that never became a request of the pipeline.
   Awaitable<void> refuse_chat(Exchange& exchange, Reply reply);
   /// Empty when the connection was lost.
   Awaitable<std::optional<Result<ReadBody>>> read_body(Exchange& exchange);
+
+  // visual_plan.cpp: /v1/visual/plan
+  Awaitable<void> answer_plan(Exchange& exchange);
 
   // upload.cpp: /v1/files
   Awaitable<void> files(Exchange& exchange, const MatchedRoute& matched);

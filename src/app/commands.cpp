@@ -87,21 +87,21 @@ ExitCode run(const cli::AskOptions& options, SignalWatcher& signals,
   Session& s = **session;
   Trace trace(s.clock.now());
   auto media =
-      cli::load_media_files(options.image_paths, options.n_frames, s.settings.values.limits);
+      cli::load_media_files(options.image_paths, options.images.n_frames, s.settings.values.limits);
   if (!media) return cli::print_error(media.error(), options.json, terminal);
   return cli::run_ask(options, {*std::move(media), std::move(trace)}, *s.pipeline, terminal,
                       s.clock, signals.token());
 }
 
-ExitCode run(const cli::PlanOptions& options, SignalWatcher& /*signals*/,
+ExitCode run(const cli::PlanOptions& options, SignalWatcher& signals,
              const cli::Terminal& terminal) {
   auto session = open_session(options.settings, WithSources::kNo);
   if (!session) return cli::print_startup_error(session.error(), options.json, terminal);
   Session& s = **session;
   auto media =
-      cli::load_media_files(options.image_paths, options.n_frames, s.settings.values.limits);
+      cli::load_media_files(options.image_paths, options.images.n_frames, s.settings.values.limits);
   if (!media) return cli::print_error(media.error(), options.json, terminal);
-  return cli::run_plan(options, *std::move(media), *s.pipeline, terminal);
+  return cli::run_plan(options, *std::move(media), *s.pipeline, terminal, s.clock, signals.token());
 }
 
 api::HttpOptions http_options(const Session& session, admission::ApiKeys keys,

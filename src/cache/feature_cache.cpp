@@ -58,6 +58,12 @@ FeatureCache::FeatureCache(const FeatureCacheOptions& options, const Clock& cloc
 
 FeatureCache::~FeatureCache() = default;
 
+bool FeatureCache::has(const Digest& key) {
+  MutexLock lock(mutex_);
+  drop_expired();
+  return entries_.contains(key);
+}
+
 std::shared_ptr<const Embedding> FeatureCache::find(const Digest& key) {
   std::shared_ptr<const Rows> rows;
   {

@@ -56,6 +56,9 @@ class FeatureCache {
   /// Null = not there. Counts a hit or a miss.
   std::shared_ptr<const Embedding> find(const Digest& key);
 
+  /// Whether find() would find it; counts nothing and changes nothing.
+  bool has(const Digest& key);
+
   /// Keeps a copy and gives the value that everybody is to read from now on: equal to what find()
   /// will give. An entry larger than the whole budget, or one that is there already, is not kept.
   /// @param keep          false = only round

@@ -23,13 +23,15 @@ Request to_request(const AskOptions& options, const std::string& model,
     request.messages.push_back({Role::kSystem, {TextPart{options.system}}});
   }
   Message question{Role::kUser, {}};
-  for (std::size_t i = 0; i < media.size(); ++i) question.parts.emplace_back(ImagePart{i});
+  for (std::size_t i = 0; i < media.size(); ++i)
+    question.parts.emplace_back(ImagePart{i, options.images.detail});
   question.parts.emplace_back(TextPart{options.question});
   request.messages.push_back(std::move(question));
   request.media = std::move(media);
   request.sampling.temperature = options.temperature;
   request.sampling.seed = options.seed;
   request.max_output_tokens = options.max_tokens;
+  request.visual_tokens_max = options.images.visual_tokens_max;
   return request;
 }
 
@@ -108,8 +110,7 @@ ExitCode run_ask(const AskOptions& options, CommandInput input, pipeline::Servic
   StreamReader reader = std::move(submitted).value();
   Answer answer = read_answer(reader, options.json ? nullptr : &terminal.out, stop);
   if (!answer.end) {
-    return print_error(make_error(ErrorCode::kCancelled, "interrupted", "interrupted"),
-                       options.json, terminal);
+    return print_error(interrupted_error(), options.json, terminal);
   }
   Trace& trace = answer.end->trace;
   trace.finish(clock.now());
@@ -119,6 +120,10 @@ ExitCode run_ask(const AskOptions& options, CommandInput input, pipeline::Servic
   if (options.json) terminal.out << answer_json(answer, model, trace) << std::flush;
   if (!options.json && !options.quiet) terminal.err << '\n' << stage_table(trace) << std::flush;
   return terminal.out ? ExitCode::kOk : ExitCode::kFailed;
+}
+
+Error interrupted_error() {
+  return make_error(ErrorCode::kCancelled, "interrupted", "interrupted");
 }
 
 ExitCode print_error(const Error& error, bool json, const Terminal& terminal) {

@@ -33,6 +33,9 @@ struct CommandInput {
 ExitCode run_ask(const AskOptions& options, CommandInput input, pipeline::Service& service,
                  const Terminal& terminal, const Clock& clock, const std::stop_token& stop);
 
+/// What a command ends with that somebody stopped.
+Error interrupted_error();
+
 /// "tessera: …" on `err`, or with `json` an error object on `out`. Gives the exit code.
 ExitCode print_error(const Error& error, bool json, const Terminal& terminal);
 

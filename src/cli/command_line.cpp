@@ -109,7 +109,10 @@ void add_command(CLI::App& program, RawCommand& command, const std::string& name
   command.app->set_help_flag("-h,--help", "print this and exit")->group("options");
 }
 
-void add_frames(RawCommand& command) {
+void add_image_options(RawCommand& command) {
+  add_text(command, "--detail", "WORD",
+           "low, auto or high: how closely images are looked at [auto]");
+  add_text(command, "--visual-tokens", "N", "visual tokens of all images together, at most");
   add_text(command, "--frames", "N",
            "frames to look at of each video [8], animated GIF or WebP [1]");
 }
@@ -138,7 +141,7 @@ struct RawProgram {
     add_text(ask, "--max-tokens", "N", "longest answer [limits.output_tokens_default]");
     add_text(ask, "--temperature", "T", "0 = always the likeliest token, up to 2 [0]");
     add_text(ask, "--seed", "N", "makes sampling repeatable");
-    add_frames(ask);
+    add_image_options(ask);
     add_json(ask, "print one JSON object: answer, usage, stages");
     ask.app->add_flag("-q,--quiet", ask.quiet, "print the answer only")->group("options");
     add_text(ask, "--config", "FILE", "TOML file with settings [TESSERA_CONFIG]");
@@ -152,7 +155,7 @@ struct RawProgram {
 
     add_command(app, plan, "plan");
     plan.app->add_option("arguments", plan.positionals)->group("options");
-    add_frames(plan);
+    add_image_options(plan);
     add_json(plan, "print one JSON object");
     add_text(plan, "--config", "FILE", "TOML file with settings [TESSERA_CONFIG]");
     add_settings(plan, SettingGroup::kMedia);
@@ -227,6 +230,22 @@ std::vector<std::string> positionals_of(const RawCommand& command) {
   return all;
 }
 
+Result<ImageOptions> image_options(const RawCommand& command) {
+  ImageOptions options;
+  TSR_ASSIGN_OR_RETURN(options.n_frames, whole_number(command, "--frames"));
+  TSR_ASSIGN_OR_RETURN(options.visual_tokens_max, whole_number(command, "--visual-tokens"));
+  const std::string detail = text_of(command, "--detail").value_or("auto");
+  if (detail == "low") {
+    options.detail = ImageDetail::kLow;
+  } else if (detail == "high") {
+    options.detail = ImageDetail::kHigh;
+  } else if (detail != "auto") {
+    return bad_usage("--detail: \"" + detail + "\" is none of low, auto, high",
+                     command.app->get_name());
+  }
+  return options;
+}
+
 Result<CommandLine> ask_options(const RawCommand& command) {
   AskOptions options;
   options.image_paths = positionals_of(command);
@@ -241,7 +260,7 @@ Result<CommandLine> ask_options(const RawCommand& command) {
   }
   options.system = text_of(command, "--system").value_or("");
   TSR_ASSIGN_OR_RETURN(options.max_tokens, whole_number(command, "--max-tokens"));
-  TSR_ASSIGN_OR_RETURN(options.n_frames, whole_number(command, "--frames"));
+  TSR_ASSIGN_OR_RETURN(options.images, image_options(command));
   TSR_ASSIGN_OR_RETURN(options.temperature, temperature_of(command));
   TSR_ASSIGN_OR_RETURN(options.seed, seed_of(command));
   options.json = command.json;
@@ -251,8 +270,8 @@ Result<CommandLine> ask_options(const RawCommand& command) {
 }
 
 Result<CommandLine> plan_options(const RawCommand& command) {
-  TSR_ASSIGN_OR_RETURN(const std::optional<int> n_frames, whole_number(command, "--frames"));
-  PlanOptions options{positionals_of(command), n_frames, command.json, setting_flags(command)};
+  TSR_ASSIGN_OR_RETURN(const ImageOptions images, image_options(command));
+  PlanOptions options{positionals_of(command), images, command.json, setting_flags(command)};
   if (options.image_paths.empty()) return bad_usage("an image is missing", "plan");
   return CommandLine(std::move(options));
 }

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/request.h"
 #include "core/result.h"
 
 namespace tessera::cli {
@@ -51,6 +52,13 @@ struct SettingFlags {
   std::map<std::string, std::string> values;  // by setting key
 };
 
+/// How the images of a command are looked at.
+struct ImageOptions {
+  std::optional<int> n_frames;  // to take of a picture that moves
+  ImageDetail detail = ImageDetail::kAuto;
+  std::optional<int> visual_tokens_max;  // of all images together
+};
+
 struct AskOptions {
   std::vector<std::string> image_paths;
   std::string question;
@@ -58,7 +66,7 @@ struct AskOptions {
   std::optional<int> max_tokens;
   float temperature = 0.F;
   std::optional<std::uint64_t> seed;
-  std::optional<int> n_frames;  // to take of a picture that moves
+  ImageOptions images;
   bool json = false;
   bool quiet = false;
   SettingFlags settings;
@@ -66,7 +74,7 @@ struct AskOptions {
 
 struct PlanOptions {
   std::vector<std::string> image_paths;
-  std::optional<int> n_frames;  // to take of a picture that moves
+  ImageOptions images;
   bool json = false;
   SettingFlags settings;
 };

@@ -57,7 +57,7 @@ TEST(CommandLine, AskTakesItsOptionsAnywhere) {
   EXPECT_THAT(ask.image_paths, ElementsAre("a.jpg"));
   EXPECT_EQ(ask.question, "Why?");
   EXPECT_EQ(ask.max_tokens, 12);
-  EXPECT_EQ(ask.n_frames, 4);
+  EXPECT_EQ(ask.images.n_frames, 4);
   EXPECT_FLOAT_EQ(ask.temperature, 0.5F);
   EXPECT_EQ(ask.seed, 18446744073709551615U);
   EXPECT_EQ(ask.system, "Be brief.");

@@ -24,17 +24,12 @@ class FakeService final : public pipeline::Service {
     for (StreamEvent& event : events) {
       if (auto* end = std::get_if<StreamEnd>(&event)) {
         trace.counts = end->trace.counts;
+        trace.images = end->trace.images;
         end->trace = trace;
       }
       stream->push(std::move(event));
     }
     return StreamReader(std::move(stream));
-  }
-
-  Result<pipeline::PlanReport> plan(Request request, TenantId /*tenant*/) override {
-    submitted.emplace(std::move(request));
-    if (refusal) return *refusal;
-    return report;
   }
 
   void account(const Trace& trace, const std::optional<Error>& error) override {
@@ -44,7 +39,6 @@ class FakeService final : public pipeline::Service {
   // The script.
   std::vector<StreamEvent> events;
   std::optional<Error> refusal;
-  pipeline::PlanReport report;
 
   // What was asked of it.
   std::optional<Request> submitted;

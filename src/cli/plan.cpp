@@ -29,25 +29,9 @@ void print_row(std::ostream& out, const std::string& name, const std::string& si
       << number_cell(n_patches, 10) << number_cell(n_visual_tokens, 16) << '\n';
 }
 
-nlohmann::ordered_json size_json(ImageSize size) {
+std::string plan_json(const PlanReport& report) {
   nlohmann::ordered_json json;
-  json["width"] = size.width;
-  json["height"] = size.height;
-  return json;
-}
-
-std::string plan_json(const pipeline::PlanReport& report) {
-  nlohmann::ordered_json json;
-  json["images"] = nlohmann::ordered_json::array();
-  for (const ImagePlan& image : report.images) {
-    nlohmann::ordered_json row;
-    row["source"] = size_json(image.source);
-    row["planned"] = size_json(image.planned);
-    row["n_tiles"] = image.n_tiles;
-    row["n_patches"] = image.n_patches;
-    row["n_visual_tokens"] = image.n_visual_tokens;
-    json["images"].push_back(std::move(row));
-  }
+  json["images"] = images_json(report.images);
   json["n_text_tokens"] = report.n_text_tokens;
   json["n_visual_tokens"] = report.n_visual_tokens;
   json["encode_flops"] = report.encode_flops;
@@ -59,21 +43,31 @@ std::string plan_json(const pipeline::PlanReport& report) {
 }  // namespace
 
 ExitCode run_plan(const PlanOptions& options, std::vector<EncodedMedia> media,
-                  pipeline::Service& service, const Terminal& terminal) {
+                  pipeline::Service& service, const Terminal& terminal, const Clock& clock,
+                  const std::stop_token& stop) {
   Request request;
   request.model = service.model().name;
   Message message{Role::kUser, {}};
-  for (std::size_t i = 0; i < media.size(); ++i) message.parts.emplace_back(ImagePart{i});
+  for (std::size_t i = 0; i < media.size(); ++i) {
+    message.parts.emplace_back(ImagePart{i, options.images.detail});
+  }
   request.messages.push_back(std::move(message));
   request.media = std::move(media);
 
-  const auto report = service.plan(std::move(request), TenantId{});
-  if (!report) return print_error(report.error(), options.json, terminal);
-  terminal.out << (options.json ? plan_json(*report) : plan_table(*report)) << std::flush;
+  request.visual_tokens_max = options.images.visual_tokens_max;
+  request.plan_only = true;
+
+  auto reader = service.submit(std::move(request), TenantId{}, Trace(clock.now()));
+  if (!reader) return print_error(reader.error(), options.json, terminal);
+  const auto event = (*reader)->pop(stop);
+  const auto* end = event ? std::get_if<StreamEnd>(&*event) : nullptr;
+  if (end == nullptr) return print_error(interrupted_error(), options.json, terminal);
+  if (end->error) return print_error(*end->error, options.json, terminal);
+  terminal.out << (options.json ? plan_json(*end->plan) : plan_table(*end->plan)) << std::flush;
   return terminal.out ? ExitCode::kOk : ExitCode::kFailed;
 }
 
-std::string plan_table(const pipeline::PlanReport& report) {
+std::string plan_table(const PlanReport& report) {
   std::ostringstream out;
   out << "  image  " << right_aligned("source", 13) << right_aligned("planned", 13)
       << right_aligned("tiles", 7) << right_aligned("patches", 10)

@@ -16,9 +16,35 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-pipeline::PlanReport two_images() {
-  return {.images = {{{4032, 3024}, {1036, 784}, 1, 1036, 4144},
-                     {{640, 480}, {644, 476}, 1, 391, 1564}},
+ImagePlan image(ImageSize source, ImageSize planned, int n_tiles, int n_visual_tokens,
+                int n_patches) {
+  ImagePlan plan;
+  plan.source = source;
+  plan.planned = planned;
+  plan.n_tiles = n_tiles;
+  plan.n_visual_tokens = n_visual_tokens;
+  plan.n_patches = n_patches;
+  return plan;
+}
+
+/// A service whose plan is `report`.
+struct Planned {
+  explicit Planned(PlanReport report) {
+    service.events.emplace_back(StreamEnd{std::nullopt, Trace(TimePoint{}), std::move(report)});
+  }
+  ExitCode run(const PlanOptions& options, std::size_t n_images) {
+    return run_plan(options, std::vector<EncodedMedia>(n_images), service, {out, err}, clock, {});
+  }
+
+  test_support::FakeService service;
+  ManualClock clock;
+  std::ostringstream out;
+  std::ostringstream err;
+};
+
+PlanReport two_images() {
+  return {.images = {image({4032, 3024}, {1036, 784}, 1, 1036, 4144),
+                     image({640, 480}, {644, 476}, 1, 391, 1564)},
           .n_text_tokens = 24,
           .n_visual_tokens = 1427,
           .encode_flops = 1.234e12,
@@ -31,15 +57,15 @@ TEST(PlanTable, OfTwoImagesIsAsCommitted) {
 }
 
 TEST(PlanTable, OfOneImageHasNoTotal) {
-  pipeline::PlanReport report = two_images();
+  PlanReport report = two_images();
   report.images.resize(1);
 
   EXPECT_THAT(plan_table(report), Not(HasSubstr("total")));
 }
 
 TEST(PlanTable, ColumnsOfTheLargestImagesStayAligned) {
-  pipeline::PlanReport report = two_images();
-  report.images.push_back({{16'384, 16'384}, {16'384, 16'384}, 4096, 16'384, 999'999});
+  PlanReport report = two_images();
+  report.images.push_back(image({16'384, 16'384}, {16'384, 16'384}, 4096, 16'384, 999'999));
 
   std::istringstream lines(plan_table(report));
   std::string line;
@@ -55,7 +81,7 @@ TEST(PlanTable, ColumnsOfTheLargestImagesStayAligned) {
 }
 
 TEST(PlanTable, WhatTheModelDoesNotSayIsADash) {
-  const pipeline::PlanReport report{.images = {{{8, 8}, {8, 8}, 1, 4, 0}}, .n_visual_tokens = 4};
+  const PlanReport report{.images = {image({8, 8}, {8, 8}, 1, 4, 0)}, .n_visual_tokens = 4};
 
   const std::string text = plan_table(report);
 
@@ -63,47 +89,59 @@ TEST(PlanTable, WhatTheModelDoesNotSayIsADash) {
   EXPECT_THAT(text, HasSubstr("KV memory  -"));
 }
 
-TEST(Plan, AsksForTheImagesInOrder) {
-  test_support::FakeService service;
-  service.report = two_images();
-  std::ostringstream out;
-  std::ostringstream err;
+TEST(Plan, AsksForTheImagesInOrderAndForTheirPlanAlone) {
+  Planned planned(two_images());
+  PlanOptions options;
+  options.images.detail = ImageDetail::kLow;
+  options.images.visual_tokens_max = 300;
 
-  const ExitCode code = run_plan({}, std::vector<EncodedMedia>(2), service, {out, err});
+  const ExitCode code = planned.run(options, 2);
 
   EXPECT_EQ(code, ExitCode::kOk);
-  EXPECT_EQ(out.str(), plan_table(two_images()));
-  ASSERT_EQ(service.submitted->messages.size(), 1U);
-  EXPECT_EQ(std::get<ImagePart>(service.submitted->messages[0].parts.at(1)).media_index, 1U);
+  EXPECT_EQ(planned.out.str(), plan_table(two_images()));
+  const Request& request = *planned.service.submitted;
+  ASSERT_EQ(request.messages.size(), 1U);
+  const auto& second = std::get<ImagePart>(request.messages[0].parts.at(1));
+  EXPECT_EQ(second.media_index, 1U);
+  EXPECT_EQ(second.detail, ImageDetail::kLow);
+  EXPECT_EQ(request.visual_tokens_max, 300);
+  EXPECT_TRUE(request.plan_only);
 }
 
 TEST(Plan, JsonHasEachImageAndTheEstimates) {
-  test_support::FakeService service;
-  service.report = two_images();
-  std::ostringstream out;
-  std::ostringstream err;
+  Planned planned(two_images());
   PlanOptions options;
   options.json = true;
 
-  run_plan(options, std::vector<EncodedMedia>(2), service, {out, err});
+  planned.run(options, 2);
 
-  const auto json = nlohmann::json::parse(out.str());
+  const auto json = nlohmann::json::parse(planned.out.str());
   EXPECT_EQ(json["images"].size(), 2U);
   EXPECT_EQ(json["images"][0]["source"]["width"], 4032);
+  EXPECT_EQ(json["images"][0]["summary"], "4032×3024 → 1036×784, 1036 tokens");
   EXPECT_EQ(json["images"][1]["n_patches"], 1564);
   EXPECT_DOUBLE_EQ(json["encode_flops"].get<double>(), 1.234e12);
 }
 
 TEST(Plan, ARefusedImageExitsWithItsCode) {
-  test_support::FakeService service;
-  service.refusal = make_error(ErrorCode::kUnsupportedMedia, "unsupported_image", "image 1: PDF");
-  std::ostringstream out;
-  std::ostringstream err;
+  Planned planned(two_images());
+  planned.service.refusal =
+      make_error(ErrorCode::kUnsupportedMedia, "unsupported_image", "image 1: PDF");
 
-  const ExitCode code = run_plan({}, std::vector<EncodedMedia>(1), service, {out, err});
+  EXPECT_EQ(planned.run({}, 1), ExitCode::kRefused);
+  EXPECT_EQ(planned.err.str(), "tessera: image 1: PDF\n");
+}
 
-  EXPECT_EQ(code, ExitCode::kRefused);
-  EXPECT_EQ(err.str(), "tessera: image 1: PDF\n");
+TEST(Plan, SaysWhenItWasInterrupted) {
+  Planned planned(two_images());
+  planned.service.events.clear();
+  std::stop_source stop;
+  stop.request_stop();
+
+  const ExitCode code = run_plan({}, std::vector<EncodedMedia>(1), planned.service,
+                                 {planned.out, planned.err}, planned.clock, stop.get_token());
+
+  EXPECT_EQ(code, ExitCode::kInterrupted);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cli/table_text.h"
+#include "core/plan_report.h"
 
 namespace tessera::cli {
 namespace {
@@ -14,6 +15,9 @@ constexpr std::size_t kStageWidth = 27;
 constexpr std::size_t kTimeWidth = 10;
 constexpr std::size_t kShareWidth = 8;
 constexpr std::size_t kBarWidth = 24;
+
+// A video has many; the table shall fit a screen.
+constexpr std::size_t kImagesShownMax = 4;
 
 // Margin, columns, " ms", " %" and the gap before the bar.
 constexpr std::size_t kRuleWidth = kStageWidth + kTimeWidth + 3 + kShareWidth + 2 + 2 + kBarWidth;
@@ -67,6 +71,15 @@ void print_counts(std::ostream& out, const Trace& trace) {
   out << '\n';
 }
 
+void print_images(std::ostream& out, std::span<const ImagePlan> images) {
+  for (std::size_t i = 0; i < std::min(images.size(), kImagesShownMax); ++i) {
+    out << "  image " << i + 1 << ": " << plan_text(images[i]) << '\n';
+  }
+  if (images.size() > kImagesShownMax) {
+    out << "  … and " << images.size() - kImagesShownMax << " more\n";
+  }
+}
+
 }  // namespace
 
 std::string stage_table(const Trace& trace) {
@@ -86,11 +99,36 @@ std::string stage_table(const Trace& trace) {
   out << "  " << rule(kRuleWidth) << '\n';
   print_row(out, "total", trace.total(), trace.total(), "");
   out << '\n';
+  print_images(out, trace.images);
   print_counts(out, trace);
   if (trace.in(Stage::kEncode) > Duration::zero()) {
     out << "  * the library runs the projector inside the encoder and does not split them\n";
   }
   return out.str();
+}
+
+nlohmann::ordered_json images_json(std::span<const ImagePlan> images) {
+  const auto size_json = [](ImageSize size) {
+    nlohmann::ordered_json json;
+    json["width"] = size.width;
+    json["height"] = size.height;
+    return json;
+  };
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const ImagePlan& image : images) {
+    nlohmann::ordered_json row;
+    row["source"] = size_json(image.source);
+    row["planned"] = size_json(image.planned);
+    row["n_tiles"] = image.n_tiles;
+    row["n_cached_tiles"] = image.n_cached_tiles;
+    row["n_patches"] = image.n_patches;
+    row["n_visual_tokens"] = image.n_visual_tokens;
+    row["budget"] = nullptr;
+    if (image.budget > 0) row["budget"] = image.budget;
+    row["summary"] = plan_text(image);
+    rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
 nlohmann::ordered_json stage_json(const Trace& trace) {
@@ -110,6 +148,7 @@ nlohmann::ordered_json stage_json(const Trace& trace) {
   json["n_text_tokens"] = trace.counts.n_text_tokens;
   json["n_cached_tokens"] = trace.counts.n_cached_tokens;
   json["n_output_tokens"] = trace.counts.n_output_tokens;
+  json["images"] = images_json(trace.images);
   json["note"] = "encode holds the projector: the library runs both in one call";
   return json;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 
 #include "core/trace.h"
@@ -16,6 +17,9 @@ std::string stage_table(const Trace& trace);
 /// The same in the shape of the HTTP API's `tessera` object.
 /// @param trace  finished
 nlohmann::ordered_json stage_json(const Trace& trace);
+
+/// Of both: an array with an object for each image.
+nlohmann::ordered_json images_json(std::span<const ImagePlan> images);
 
 /// OpenAI's `usage` object.
 nlohmann::ordered_json usage_json(const TraceCounts& counts);

@@ -25,11 +25,20 @@ std::optional<Error> InFlight::should_stop(TimePoint now) const {
 }
 
 void InFlight::end(std::optional<Error> error, TimePoint now) {
+  send_end({std::move(error), trace}, now);
+}
+
+void InFlight::end_with(PlanReport plan, TimePoint now) {
+  send_end({std::nullopt, trace, std::move(plan)}, now);
+}
+
+void InFlight::send_end(StreamEnd end, TimePoint now) {
   TSR_CHECK(!ended_);
   ended_ = true;
   trace.enter(Stage::kEmit, now);
+  end.trace = trace;
   holds.reset();  // whoever sees the end may count on its place being free
-  sink_->push(StreamEnd{std::move(error), trace});
+  sink_->push(std::move(end));
 }
 
 }  // namespace tessera

@@ -50,6 +50,8 @@ class InFlight {
   /// Sends the terminal event and closes the trace's last stage as Stage::kEmit, which the
   /// receiver finishes. Exactly once.
   void end(std::optional<Error> error, TimePoint now);
+  /// The same for a request that asked for its plan alone.
+  void end_with(PlanReport plan, TimePoint now);
 
   const RequestId id;
   const TenantId tenant;
@@ -74,6 +76,8 @@ class InFlight {
   std::vector<std::shared_ptr<const Embedding>> embeddings;
 
  private:
+  void send_end(StreamEnd end, TimePoint now);
+
   std::shared_ptr<EventSink> sink_;
   bool ended_ = false;
 };

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -36,17 +37,36 @@ struct VisualSegment {
 
 using Segment = std::variant<TextSegment, VisualSegment>;
 
+/// How one image is given to the model.
+struct ImageInput {
+  ImageSize size;              // of its pixels
+  bool overview_only = false;  // where ModelInfo::has_overview: one tile that shows the whole
+};
+
+/// Each at its own size, with all its tiles.
+inline std::vector<ImageInput> whole_images(std::span<const ImageSize> sizes) {
+  std::vector<ImageInput> images;
+  for (const ImageSize size : sizes) images.push_back({size});
+  return images;
+}
+
 /// What the planner decided for one image, from its size alone.
 struct ImagePlan {
-  ImageSize source;
+  ImageSize source;   // as tokenize() gets it; the file's once it was fitted
   ImageSize planned;  // what the encoder will see, over all tiles
   int n_tiles = 0;
+  bool overview_only = false;
+  int first_tile = 0;  // of those that Model::prepare() gives; > 0 only for an overview
   int n_visual_tokens = 0;
   int n_patches = 0;  // over all tiles; 0 = the model does not say
 
   /// The size at which its pixels are wanted: the planned one where the model's preprocessing is a
-  /// plain resize to something smaller, else the source's. prepare() takes pixels of this size.
+  /// plain resize to something smaller, else that of its ImageInput. prepare() takes pixels of this
+  /// size.
   ImageSize decoded = {};
+
+  int budget = 0;          // visual tokens that it was made smaller for; 0 = it was not
+  int n_cached_tiles = 0;  // whose features were known when it was planned
 };
 
 struct Prompt {

@@ -43,6 +43,7 @@ struct TextPart {
 struct ImagePart {
   std::size_t media_index = 0;  // into Request::media
   ImageDetail detail = ImageDetail::kAuto;
+  std::optional<int> visual_tokens_max = {};  // of each image that it becomes
 };
 
 using ContentPart = std::variant<TextPart, ImagePart>;
@@ -90,7 +91,9 @@ struct Request {
   int n_choices = 1;
   bool logprobs = false;
   int n_top_logprobs = 0;
-  std::vector<LimitWish> limit_wishes;  // ≤ kLimitWishesMax
+  std::optional<int> visual_tokens_max;  // of all images together
+  bool plan_only = false;                // ends with StreamEnd::plan instead of an answer
+  std::vector<LimitWish> limit_wishes;   // ≤ kLimitWishesMax
   CachePolicy cache;
 };
 

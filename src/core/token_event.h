@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/plan_report.h"
 #include "core/prompt.h"
 #include "core/trace.h"
 
@@ -40,6 +41,7 @@ struct ChoiceEnd {
 struct StreamEnd {
   std::optional<Error> error;  // unset = every choice ended by itself
   Trace trace;
+  std::optional<PlanReport> plan = {};  // of a request that asked for no more
 };
 
 using StreamEvent = std::variant<TokenDelta, ChoiceEnd, StreamEnd>;

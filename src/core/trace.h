@@ -9,8 +9,10 @@
 #include <cstddef>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "core/clock.h"
+#include "core/prompt.h"
 
 namespace tessera {
 
@@ -74,6 +76,7 @@ class Trace {
   std::optional<Duration> time_to_first_token() const { return first_token_; }
 
   TraceCounts counts;
+  std::vector<ImagePlan> images;  // of the prompt, once it is planned
 
  private:
   TimePoint arrival_;

@@ -56,7 +56,7 @@ class EncodeStageTest : public ::testing::Test, public EncodeObserver {
       in_flight->feature_keys.push_back(key(images[i]));
     }
     const std::vector<ImageSize> sizes(images.size(), image.size);
-    in_flight->prompt = loaded_.model->tokenize(parts, sizes).value();
+    in_flight->prompt = loaded_.model->tokenize(parts, whole_images(sizes)).value();
     in_flight->embeddings.resize(images.size());
     return in_flight;
   }

@@ -147,7 +147,7 @@ inline std::unique_ptr<InFlight> make_request(const runtime::Model& model,
                                               Limits{}, Trace(now), now + time_limit,
                                               asked.stop.get_token(), asked.recorder);
   const auto parts = model.apply_chat_template(in_flight->request.messages);
-  in_flight->prompt = model.tokenize(*parts, ask.images).value();
+  in_flight->prompt = model.tokenize(*parts, whole_images(ask.images)).value();
   for (std::size_t i = 0; i < ask.images.size(); ++i) {
     const auto tiles = model.prepare(test_image(ask.images[i], ask.text.size() + i));
     for (const auto& tile : *tiles) {

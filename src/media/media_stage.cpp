@@ -34,17 +34,6 @@ Shown shown(std::span<const ProbedImage> probed) {
 
 }  // namespace
 
-Result<std::vector<ImageSize>> probe_sizes(const DecoderOptions& options, const Limits& limits,
-                                           Request& request, std::stop_token stop) {
-  if (request.media.empty()) return std::vector<ImageSize>();
-  TSR_ASSIGN_OR_RETURN(DecodeSession session,
-                       DecodeSession::open(options, limits, request.media, std::move(stop)));
-  TSR_ASSIGN_OR_RETURN(const std::vector<ProbedImage> probed, session.probe());
-  Shown images = shown(probed);
-  show_frames(request.messages, images.n_frames);
-  return std::move(images.sizes);
-}
-
 MediaStage::MediaStage(MediaStageOptions options, const Clock& clock, MediaHooks hooks)
     : options_(std::move(options)),
       clock_(clock),

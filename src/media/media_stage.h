@@ -49,13 +49,6 @@ struct MediaStageOptions {
   std::size_t queue_capacity = 0;  // at least as many as may be admitted
 };
 
-/// Sizes of a request's images, in order, without decoding them. Blocks for the worker. Puts a part
-/// for each sampled frame into the messages (show_frames).
-/// @thread any
-/// @errors  those of DecodeSession::open and probe
-Result<std::vector<ImageSize>> probe_sizes(const DecoderOptions& options, const Limits& limits,
-                                           Request& request, std::stop_token stop);
-
 /// @thread construction and shutdown by the owner; try_submit from any thread
 class MediaStage {
  public:

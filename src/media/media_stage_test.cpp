@@ -274,15 +274,5 @@ TEST_F(MediaStageTest, ShutdownEndsWhatRunsAndWhatIsQueued) {
   EXPECT_EQ(terminal_error()->code, ErrorCode::kUnavailable);
 }
 
-TEST(ProbeSizes, GivesSizesInOrderAndNothingForNoMedia) {
-  DecoderOptions options;
-  options.zygotes.image = &testing::worker_zygote(TESSERA_MEDIA_WORKER);
-  Request request;
-  EXPECT_TRUE(probe_sizes(options, Limits{}, request, {}).value().empty());
-
-  request.media.push_back(to_media(encode_png(gradient({7, 9}))));
-  EXPECT_EQ(probe_sizes(options, Limits{}, request, {}).value(), (std::vector<ImageSize>{{7, 9}}));
-}
-
 }  // namespace
 }  // namespace tessera::media

@@ -15,6 +15,9 @@ namespace {
 /// cache that outlives it has to name them here.
 constexpr std::string_view kPreprocessing = "preprocessing 1";
 
+/// Rows of a step that tell how long prefill takes; fewer are mostly output tokens.
+constexpr int kPrefillRowsMin = 16;
+
 generate::EngineOptions engine_options(const PipelineOptions& options) {
   generate::EngineOptions engine;
   engine.output_tokens_default = options.limits.output_tokens_default;
@@ -40,9 +43,13 @@ fetch::FetchStageOptions fetch_options(const PipelineOptions& options) {
 /// Forwards what the stages observe to the metrics.
 class Pipeline::Observer final : public generate::EngineObserver, public encode::EncodeObserver {
  public:
-  explicit Observer(metrics::Metrics& metrics) : metrics_(metrics) {}
+  Observer(metrics::Metrics& metrics, WorkRates& rates) : metrics_(metrics), rates_(rates) {}
 
   void on_step(const generate::StepReport& step) override {
+    const int n_rows = step.n_text_rows + step.n_visual_rows;
+    if (n_rows >= kPrefillRowsMin) {
+      rates_.record(WorkRates::Kind::kPrefillRows, n_rows, step.duration);
+    }
     metrics_.record_step(step.n_text_rows, step.n_visual_rows, step.duration);
   }
   void on_load(const generate::EngineLoad& load) override {
@@ -51,12 +58,14 @@ class Pipeline::Observer final : public generate::EngineObserver, public encode:
     metrics_.set_queue_depth(metrics::Queue::kEngine, load.n_waiting_requests);
   }
   void on_encode(int n_patches, Duration duration) override {
+    rates_.record(WorkRates::Kind::kPatches, n_patches, duration);
     metrics_.record_encode(n_patches, duration);
   }
   void on_shared(int n_tiles) override { metrics_.record_shared_tiles(n_tiles); }
 
  private:
   metrics::Metrics& metrics_;
+  WorkRates& rates_;
 };
 
 Pipeline::Pipeline(runtime::LoadedModel loaded, const PipelineOptions& options, const Clock& clock,
@@ -69,7 +78,7 @@ Pipeline::Pipeline(runtime::LoadedModel loaded, const PipelineOptions& options, 
       admission_(options.limits),
       feature_keys_(std::string(kPreprocessing)),
       features_(options.features, clock),
-      observer_(std::make_unique<Observer>(metrics)),
+      observer_(std::make_unique<Observer>(metrics, rates_)),
       engine_(std::move(loaded.executor), loaded.model, engine_options(options), clock,
               observer_.get()),
       encode_(std::move(loaded.encoder), features_,
@@ -131,6 +140,8 @@ Result<StreamReader> Pipeline::submit(Request request, TenantId tenant, Trace tr
     in_flight->trace.enter(Stage::kPlan, clock_.now());
     if (auto planned = plan_prompt(*in_flight, {}); !planned) {
       in_flight->end(std::move(planned).error(), clock_.now());
+    } else if (in_flight->request.plan_only) {
+      end_with_plan(*in_flight);
     } else {
       to_engine(std::move(in_flight));
     }
@@ -140,18 +151,6 @@ Result<StreamReader> Pipeline::submit(Request request, TenantId tenant, Trace tr
     to_media(std::move(in_flight));
   }
   return StreamReader(std::move(stream));
-}
-
-Result<PlanReport> Pipeline::plan(Request request, TenantId /*tenant*/) {
-  TSR_ASSIGN_OR_RETURN(const Limits limits,
-                       admission::lower_limits(options_.limits, request.limit_wishes));
-  TSR_RETURN_IF_ERROR(admission::check_request(request, limits));
-  TSR_ASSIGN_OR_RETURN(const std::vector<ImageSize> sizes,
-                       media::probe_sizes(options_.decoder, limits, request, {}));
-  TSR_ASSIGN_OR_RETURN(const Prompt prompt, prompt::build_prompt(*model_, request, sizes, limits));
-  const prompt::CostEstimate cost = prompt::estimate_cost(info_, prompt);
-  return PlanReport{prompt.images,     prompt.n_text_tokens, prompt.n_visual_tokens,
-                    cost.encode_flops, cost.prefill_flops,   cost.kv_bytes};
 }
 
 void Pipeline::account(const Trace& trace, const std::optional<Error>& error) {
@@ -166,6 +165,7 @@ Result<void> Pipeline::plan_prompt(InFlight& request, std::span<const ImageSize>
   for (const ImagePlan& image : request.prompt.images) counts.n_tiles += image.n_tiles;
   counts.n_visual_tokens = request.prompt.n_visual_tokens;
   counts.n_text_tokens = request.prompt.n_text_tokens;
+  request.trace.images = request.prompt.images;
   return {};
 }
 
@@ -181,6 +181,7 @@ Result<std::vector<ImageSize>> Pipeline::plan_images(InFlight& request,
 /// @return  of each image, whether any is missing
 std::vector<bool> Pipeline::find_features(InFlight& request) {
   const bool shares = request.request.cache.scope == CachePolicy::Scope::kTenant;
+  const bool plan_only = request.request.plan_only;
   std::vector<bool> is_missing(request.prompt.images.size(), false);
   for (const VisualSegment* segment : encode::visual_segments(request.prompt)) {
     const ImagePlan& image = request.prompt.images[segment->image_index];
@@ -192,14 +193,15 @@ std::vector<bool> Pipeline::find_features(InFlight& request) {
     origin.decoded = image.decoded;
     origin.planned = image.planned;
     origin.n_tiles = image.n_tiles;
-    origin.tile = static_cast<int>(segment->tile_index);
+    origin.tile = image.first_tile + static_cast<int>(segment->tile_index);
     origin.n_tokens = segment->n_tokens;
     if (!shares) origin.only_for = request.id;
     const Digest key = feature_keys_.key(origin);
-    auto known = shares ? features_.find(key) : nullptr;
-    if (known != nullptr) {
+    auto known = shares && !plan_only ? features_.find(key) : nullptr;
+    if (known != nullptr || (shares && plan_only && features_.has(key))) {
       ++request.trace.counts.n_cached_tiles;
-    } else {
+      ++request.trace.images[segment->image_index].n_cached_tiles;
+    } else if (!plan_only) {
       is_missing[segment->image_index] = true;
     }
     request.feature_keys.push_back(key);
@@ -213,6 +215,13 @@ Result<void> Pipeline::prepare_image(InFlight& request, std::size_t image_index,
                                      const Image& image) const {
   TSR_ASSIGN_OR_RETURN(auto tiles, model_->prepare(image));
   const auto segments = encode::visual_segments(request.prompt);
+  // An overview alone is one of the tiles.
+  const ImagePlan& plan = request.prompt.images[image_index];
+  const auto first = static_cast<std::size_t>(plan.first_tile);
+  if (plan.overview_only && first < tiles.size()) {
+    std::swap(tiles.front(), tiles[first]);
+    tiles.resize(1);
+  }
   std::size_t n_planned = 0;
   for (std::size_t i = 0; i < segments.size(); ++i) {
     if (segments[i]->image_index != image_index) continue;
@@ -240,6 +249,11 @@ void Pipeline::to_media(std::unique_ptr<InFlight> request) {
 }
 
 void Pipeline::to_encode(std::unique_ptr<InFlight> request) {
+  if (request->request.plan_only) {
+    end_with_plan(*request);
+    return;
+  }
+  record_media_rate(*request);
   if (std::ranges::find(request->embeddings, nullptr) == request->embeddings.end()) {
     to_engine(std::move(request));
     return;
@@ -251,6 +265,40 @@ void Pipeline::to_encode(std::unique_ptr<InFlight> request) {
 void Pipeline::to_engine(std::unique_ptr<InFlight> request) {
   if (engine_.try_submit(std::move(request))) return;
   request->end(shutting_down_error(), clock_.now());  // NOLINT(bugprone-use-after-move): untouched
+}
+
+void Pipeline::record_media_rate(const InFlight& request) {
+  double n_pixels = 0;
+  for (const ImagePlan& image : request.trace.images) {
+    if (image.n_cached_tiles < image.n_tiles)
+      n_pixels += static_cast<double>(image.source.pixels());
+  }
+  rates_.record(WorkRates::Kind::kMediaPixels, n_pixels,
+                request.trace.in(Stage::kMediaDecode) + request.trace.in(Stage::kResize));
+}
+
+void Pipeline::end_with_plan(InFlight& request) const {
+  const Prompt& prompt = request.prompt;
+  const prompt::CostEstimate cost = prompt::estimate_cost(info_, prompt);
+  PlanReport report;
+  report.images = request.trace.images;
+  report.n_text_tokens = prompt.n_text_tokens;
+  report.n_visual_tokens = prompt.n_visual_tokens;
+  report.encode_flops = cost.encode_flops;
+  report.prefill_flops = cost.prefill_flops;
+  report.kv_bytes = cost.kv_bytes;
+  double n_pixels = 0;
+  double n_patches = 0;
+  for (const ImagePlan& image : report.images) {
+    const int n_missing = image.n_tiles - image.n_cached_tiles;
+    if (n_missing == 0) continue;
+    n_pixels += static_cast<double>(image.source.pixels());
+    n_patches += static_cast<double>(image.n_patches) * n_missing / image.n_tiles;
+  }
+  report.media_decode_seconds = rates_.seconds(WorkRates::Kind::kMediaPixels, n_pixels);
+  report.encode_seconds = rates_.seconds(WorkRates::Kind::kPatches, n_patches);
+  report.prefill_seconds = rates_.seconds(WorkRates::Kind::kPrefillRows, prompt.n_tokens());
+  request.end_with(std::move(report), clock_.now());
 }
 
 void Pipeline::shutdown() {

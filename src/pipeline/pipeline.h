@@ -24,6 +24,7 @@
 #include "media/media_stage.h"
 #include "metrics/metrics.h"
 #include "pipeline/service.h"
+#include "pipeline/work_rates.h"
 
 namespace tessera::pipeline {
 
@@ -50,7 +51,6 @@ class Pipeline final : public Service {
   const runtime::ModelInfo& model() const override { return info_; }
   bool ready() const override { return !shutting_down_.load(std::memory_order_acquire); }
   Result<StreamReader> submit(Request request, TenantId tenant, Trace trace) override;
-  Result<PlanReport> plan(Request request, TenantId tenant) override;
   void account(const Trace& trace, const std::optional<Error>& error) override;
 
   /// Refuses new requests and ends every request in flight; joins every thread. Idempotent.
@@ -72,6 +72,8 @@ class Pipeline final : public Service {
   void to_media(std::unique_ptr<InFlight> request);
   void to_encode(std::unique_ptr<InFlight> request);
   void to_engine(std::unique_ptr<InFlight> request);
+  void end_with_plan(InFlight& request) const;
+  void record_media_rate(const InFlight& request);
   media::MediaHooks media_hooks();
 
   const PipelineOptions options_;
@@ -85,6 +87,8 @@ class Pipeline final : public Service {
 
   const cache::FeatureKeys feature_keys_;
   cache::FeatureCache features_;
+
+  WorkRates rates_;
 
   // Last stage first, so that each stage's successor exists before it and outlives it.
   std::unique_ptr<Observer> observer_;

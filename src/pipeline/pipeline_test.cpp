@@ -40,12 +40,18 @@ Request ask(const std::string& text, int n_images = 0, const ByteVector& file = 
   return request;
 }
 
+Request plan_of(Request request) {
+  request.plan_only = true;
+  return request;
+}
+
 /// What came back for one request.
 struct Answer {
   std::string text;
   std::optional<Error> error;
   std::optional<Trace> trace;
   int n_ends = 0;  // terminal events
+  std::optional<PlanReport> plan;
 };
 
 Answer read_all(StreamReader& reader) {
@@ -56,6 +62,7 @@ Answer read_all(StreamReader& reader) {
     if (const auto* end = std::get_if<StreamEnd>(&*event)) {
       answer.error = end->error;
       answer.trace = end->trace;
+      answer.plan = end->plan;
       ++answer.n_ends;
     }
   }
@@ -80,7 +87,7 @@ class PipelineTest : public ::testing::Test {
   }
   Answer answer(Request request) {
     auto reader = submit(std::move(request));
-    if (!reader) return {{}, reader.error(), {}, 0};
+    if (!reader) return {{}, reader.error(), {}, 0, {}};
     return read_all(*reader);
   }
 
@@ -345,7 +352,7 @@ TEST_F(PipelineTest, ContextOverflowIsRefusedWithTheNumbers) {
 }
 
 TEST_F(PipelineTest, VisualTokenCeilingIsHeldBeforeAnyPixelIsDecoded) {
-  options_.limits.visual_tokens_max = 3;
+  options_.limits.visual_tokens_max = 1;
   start();
 
   const Answer got = answer(ask("?", 2));
@@ -380,16 +387,79 @@ TEST_F(PipelineTest, ShutdownEndsEveryRequestWithAllStagesBusy) {
   EXPECT_EQ(submit(ask("?")).error().code, ErrorCode::kUnavailable);
 }
 
-TEST_F(PipelineTest, PlansWithoutRunningTheModel) {
+TEST_F(PipelineTest, PlansWithoutRunningTheModelOrDecodingAPixel) {
   start();
 
-  const auto report = pipeline_->plan(ask("?", 2, small_png({280, 140})), TenantId{0});
+  const Answer got = answer(plan_of(ask("?", 2, small_png({280, 140}))));
 
-  ASSERT_TRUE(report);
-  ASSERT_EQ(report->images.size(), 2U);
-  EXPECT_EQ(report->images[0].source, (ImageSize{280, 140}));
-  EXPECT_EQ(report->n_visual_tokens, 2 * 50);
+  ASSERT_TRUE(got.plan);
+  ASSERT_EQ(got.plan->images.size(), 2U);
+  EXPECT_EQ(got.plan->images[0].source, (ImageSize{280, 140}));
+  EXPECT_EQ(got.plan->n_visual_tokens, 2 * 50);
+  EXPECT_EQ(got.plan->images[0].n_cached_tiles, 0);
+  EXPECT_FALSE(got.plan->encode_seconds);  // nothing was measured yet
   EXPECT_EQ(control_->n_calls(Call::kEncode) + control_->n_calls(Call::kDecodeTokens), 0);
+  EXPECT_EQ(decodes(), 0);
+}
+
+TEST_F(PipelineTest, PlansTextWithoutAModelCall) {
+  start();
+
+  const Answer got = answer(plan_of(ask("say:hello")));
+
+  ASSERT_TRUE(got.plan);
+  EXPECT_GT(got.plan->n_text_tokens, 5);
+  EXPECT_EQ(got.text, "");
+  EXPECT_EQ(control_->n_calls(Call::kDecodeTokens), 0);
+}
+
+TEST_F(PipelineTest, APlanKnowsWhatIsCachedAndHowLongTheRestWillTake) {
+  options_.features.bytes_max = 1U << 20U;
+  start();
+  ASSERT_FALSE(answer(ask("say:seen", 1, small_png({280, 140}))).error);
+
+  const Answer seen = answer(plan_of(ask("?", 1, small_png({280, 140}))));
+  const Answer fresh = answer(plan_of(ask("?", 1, small_png({140, 280}))));
+
+  ASSERT_TRUE(seen.plan && fresh.plan);
+  EXPECT_EQ(seen.plan->images[0].n_cached_tiles, 1);
+  EXPECT_EQ(seen.plan->encode_seconds, 0);
+  EXPECT_EQ(seen.plan->media_decode_seconds, 0);
+  EXPECT_EQ(fresh.plan->images[0].n_cached_tiles, 0);
+  EXPECT_GT(fresh.plan->encode_seconds.value_or(0), 0);
+  EXPECT_GT(fresh.plan->prefill_seconds.value_or(0), 0);
+  EXPECT_EQ(decodes(), 1) << "a plan decodes nothing";
+}
+
+TEST_F(PipelineTest, ASmallerBudgetIsAnsweredFromASmallerImage) {
+  start();
+  Request request = ask("say:small", 1, small_png({280, 140}));
+  request.visual_tokens_max = 20;
+
+  const Answer got = answer(std::move(request));
+
+  ASSERT_FALSE(got.error) << got.error->message;
+  EXPECT_EQ(got.text, "small");
+  ASSERT_EQ(got.trace->images.size(), 1U);
+  EXPECT_LE(got.trace->counts.n_visual_tokens, 20);
+  EXPECT_GE(got.trace->counts.n_visual_tokens, 15);
+  EXPECT_EQ(got.trace->images[0].budget, 20);
+  EXPECT_EQ(got.trace->images[0].source, (ImageSize{280, 140}));
+  EXPECT_EQ(control_->n_violations(), 0) << control_->last_violation();
+}
+
+TEST_F(PipelineTest, AnOverviewAloneIsOneTileOfThoseThatArePrepared) {
+  fake_.tile_side = 56;
+  fake_.has_overview = true;
+  start();
+  Request request = ask("say:whole", 1, small_png({140, 140}));
+  std::get<ImagePart>(request.messages[0].parts[0]).detail = ImageDetail::kLow;
+
+  const Answer got = answer(std::move(request));
+
+  ASSERT_FALSE(got.error) << got.error->message;
+  EXPECT_EQ(got.trace->counts.n_tiles, 1);
+  EXPECT_EQ(control_->n_calls(Call::kEncode), 1);
 }
 
 TEST_F(PipelineTest, ImagesByUrlAreAnsweredAsThoseInTheBody) {

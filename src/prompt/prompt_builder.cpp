@@ -1,6 +1,11 @@
 #include "prompt/prompt_builder.h"
 
+#include <algorithm>
 #include <string>
+#include <variant>
+#include <vector>
+
+#include "prompt/fit_images.h"
 
 namespace tessera::prompt {
 namespace {
@@ -8,26 +13,20 @@ namespace {
 /// A sequence needs room for one output token at least.
 constexpr int kOutputTokensMin = 1;
 
-Error too_many_visual_tokens(const std::string& what, int n_tokens, int limit) {
-  return make_error(
-      ErrorCode::kTooLarge, "visual_tokens_exceeded",
-      what + std::to_string(n_tokens) + " visual tokens; the limit is " + std::to_string(limit),
-      "messages");
-}
-
-Result<void> check_visual_tokens(const Prompt& prompt, const Limits& limits) {
-  for (std::size_t i = 0; i < prompt.images.size(); ++i) {
-    const int n_tokens = prompt.images[i].n_visual_tokens;
-    if (n_tokens > limits.image_visual_tokens_max) {
-      return too_many_visual_tokens("image " + std::to_string(i + 1) + " needs ", n_tokens,
-                                    limits.image_visual_tokens_max);
+/// What each image of the prompt may cost, in order of appearance.
+std::vector<ImageWish> wishes_of(const Request& request, std::span<const ImageSize> sizes,
+                                 const Limits& limits) {
+  std::vector<ImageWish> wishes;
+  for (const Message& message : request.messages) {
+    for (const ContentPart& part : message.parts) {
+      const auto* image = std::get_if<ImagePart>(&part);
+      if (image == nullptr || wishes.size() == sizes.size()) continue;
+      const int limit = limits.image_visual_tokens_max;
+      wishes.push_back({sizes[wishes.size()], image->detail,
+                        std::min(image->visual_tokens_max.value_or(limit), limit)});
     }
   }
-  if (prompt.n_visual_tokens > limits.visual_tokens_max) {
-    return too_many_visual_tokens("the images need ", prompt.n_visual_tokens,
-                                  limits.visual_tokens_max);
-  }
-  return {};
+  return wishes;
 }
 
 Result<void> check_context(const Prompt& prompt, int context_length) {
@@ -54,8 +53,18 @@ bool ends_in_text(const Prompt& prompt) {
 Result<Prompt> build_prompt(const runtime::Model& model, const Request& request,
                             std::span<const ImageSize> sizes, const Limits& limits) {
   TSR_ASSIGN_OR_RETURN(const auto parts, model.apply_chat_template(request.messages));
-  TSR_ASSIGN_OR_RETURN(Prompt prompt, model.tokenize(parts, sizes));
-  TSR_RETURN_IF_ERROR(check_visual_tokens(prompt, limits));
+  const std::vector<ImageWish> wishes = wishes_of(request, sizes, limits);
+  const int limit = limits.visual_tokens_max;
+  TSR_ASSIGN_OR_RETURN(
+      const std::vector<FittedImage> fitted,
+      fit_images(model, wishes, std::min(request.visual_tokens_max.value_or(limit), limit)));
+  std::vector<ImageInput> inputs;
+  for (const FittedImage& image : fitted) inputs.push_back(image.input);
+  TSR_ASSIGN_OR_RETURN(Prompt prompt, model.tokenize(parts, inputs));
+  for (std::size_t i = 0; i < prompt.images.size(); ++i) {
+    prompt.images[i].source = sizes[i];
+    prompt.images[i].budget = fitted[i].budget;
+  }
   TSR_RETURN_IF_ERROR(check_context(prompt, model.info().context_length));
   if (!ends_in_text(prompt)) {
     return make_error(ErrorCode::kInvalidArgument, "prompt_empty",

@@ -12,8 +12,8 @@
 
 namespace tessera::prompt {
 
-/// Renders the chat template, plans the images and checks the result against the context length and
-/// the visual-token ceiling.
+/// Renders the chat template, fits the images into their visual tokens (fit_images.h) and checks
+/// the result against the context length.
 /// @param sizes  one per image, in order of appearance in the messages
 /// @errors       invalid_argument (messages, image sizes); too_large: `visual_tokens_exceeded`,
 ///               `context_length_exceeded`, with the numbers

@@ -42,26 +42,37 @@ TEST(PromptBuilder, FillsTheContextToTheLastTokenButOne) {
   EXPECT_EQ(full.error().reason, "context_length_exceeded");
 }
 
-TEST(PromptBuilder, NamesTheVisualTokensAndTheirLimit) {
+TEST(PromptBuilder, FitsImagesIntoWhatTheRequestAndTheOperatorAllow) {
+  Request request = ask("what?", 3);
+  std::get<ImagePart>(request.messages[0].parts[1]).visual_tokens_max = 4;
   Limits limits;
-  limits.visual_tokens_max = 9;
-  const std::vector<ImageSize> sizes{{280, 28}};
+  limits.image_visual_tokens_max = 25;
+  limits.visual_tokens_max = 40;
+  const std::vector<ImageSize> sizes{{280, 280}, {280, 280}, {84, 84}};
 
-  const auto refused = build_prompt(*model(), ask("what?", 1), sizes, limits);
+  const auto prompt = build_prompt(*model(), request, sizes, limits);
+  request.visual_tokens_max = 20;
+  const auto less = build_prompt(*model(), request, sizes, limits);
 
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message, "the images need 10 visual tokens; the limit is 9");
+  ASSERT_TRUE(prompt);
+  EXPECT_EQ(prompt->n_visual_tokens, 25 + 4 + 9);
+  EXPECT_EQ(prompt->images[0].budget, 25);
+  EXPECT_EQ(prompt->images[0].source, sizes[0]);
+  EXPECT_EQ(prompt->images[0].decoded, (ImageSize{140, 140}));
+  EXPECT_EQ(prompt->images[2].budget, 0);
+  ASSERT_TRUE(less);
+  EXPECT_EQ(less->n_visual_tokens, 4 + 4 + 9);
 }
 
-TEST(PromptBuilder, NamesTheImageThatNeedsMoreThanOneMayHave) {
+TEST(PromptBuilder, RefusesAnImageThatNeedsMoreAtItsSmallest) {
   Limits limits;
-  limits.image_visual_tokens_max = 9;
-  const std::vector<ImageSize> sizes{{252, 28}, {280, 28}};
+  limits.visual_tokens_max = 1;
+  const std::vector<ImageSize> sizes{{28, 28}, {280, 28}};
 
   const auto refused = build_prompt(*model(), ask("what?", 2), sizes, limits);
 
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message, "image 2 needs 10 visual tokens; the limit is 9");
+  EXPECT_EQ(refused.error().reason, "visual_tokens_exceeded");
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ struct ModelInfo {
   int embedding_row_width = 0;  // floats of one visual token as the language model takes it
   bool has_vision = false;
   bool uses_mrope = false;
+  bool has_overview = false;  // every image becomes many tiles; one, the whole, can stand alone
   LanguageShape language;
   VisionShape vision;
   std::int64_t weight_bytes = 0;  // both files

@@ -9,6 +9,7 @@
 // Encoder and Executor keep the Model alive. No method throws.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -94,13 +95,21 @@ class Model {
   /// Turns parts into segments. Images are placeholders: only their sizes are needed.
   /// Guards the library's overflow and aspect traps; a size outside what the model's own
   /// preprocessing can take is an error, never an abort.
-  /// @param sizes  one per MediaPlace
-  /// @errors       invalid_argument (an image's size); internal
+  /// @param images  one per MediaPlace
+  /// @errors        invalid_argument (an image's size); internal
   virtual Result<Prompt> tokenize(std::span<const PromptPart> parts,
-                                  std::span<const ImageSize> sizes) const = 0;
+                                  std::span<const ImageInput> images) const = 0;
 
-  /// Resizes, tiles and normalises one image of the size that tokenize() planned to be decoded. The
-  /// tiles are the planned ones, in the same order.
+  /// What tokenize() would plan for one image.
+  /// @errors  as tokenize()
+  Result<ImagePlan> plan_image(const ImageInput& image) const {
+    const std::array<PromptPart, 1> parts{MediaPlace{0}};
+    TSR_ASSIGN_OR_RETURN(const Prompt prompt, tokenize(parts, {&image, 1}));
+    return prompt.images.front();
+  }
+
+  /// Resizes, tiles and normalises one image of the size that tokenize() planned to be decoded.
+  /// From ImagePlan::first_tile on the tiles are the planned ones, in the same order.
   /// @errors  invalid_argument, internal
   virtual Result<std::vector<std::unique_ptr<PreparedTile>>> prepare(const Image& image) const = 0;
 

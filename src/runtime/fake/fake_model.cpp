@@ -73,10 +73,14 @@ class PromptBuilder {
     }
   }
 
-  void add_image(std::size_t image_index, ImageSize size) {
-    const std::vector<TilePlan> tiles = plan_tiles(size, options_.tile_side);
-    ImagePlan plan{size, tiles.front().size, static_cast<int>(tiles.size()), 0, 0, size};
-    if (tiles.size() > 1) plan.planned = size;
+  void add_image(std::size_t image_index, const ImageInput& input) {
+    std::vector<TilePlan> tiles = plan_tiles(input.size, options_.tile_side);
+    if (input.overview_only) tiles.resize(1);
+    ImagePlan plan;
+    plan.source = plan.decoded = input.size;
+    plan.planned = tiles.size() > 1 ? input.size : tiles.front().size;
+    plan.n_tiles = static_cast<int>(tiles.size());
+    plan.overview_only = input.overview_only;
     add_token(kImageBeginToken);
     for (std::size_t i = 0; i < tiles.size(); ++i) {
       add_tile(image_index, i, tiles[i]);
@@ -120,6 +124,7 @@ FakeModel::FakeModel(FakeOptions options, std::shared_ptr<FakeControl> control)
   info_.embedding_row_width = options_.embedding_row_width;
   info_.has_vision = options_.has_vision;
   info_.uses_mrope = options_.uses_mrope;
+  info_.has_overview = options_.has_overview;
   info_.language = {2, 8, 2, 1, 4, 16, 10'000};
   if (options_.has_vision) info_.vision = {2, 8, 16, kCellSide, options_.tile_side};
   info_.weight_bytes = 40'000;
@@ -151,7 +156,7 @@ Result<std::vector<PromptPart>> FakeModel::apply_chat_template(
 }
 
 Result<Prompt> FakeModel::tokenize(std::span<const PromptPart> parts,
-                                   std::span<const ImageSize> sizes) const {
+                                   std::span<const ImageInput> images) const {
   if (control_->count(Call::kTokenize)) {
     return make_error(ErrorCode::kInternal, "tokenize_failed", "the tokenizer failed");
   }
@@ -167,12 +172,12 @@ Result<Prompt> FakeModel::tokenize(std::span<const PromptPart> parts,
         return make_error(ErrorCode::kInvalidArgument, "images_unsupported",
                           "this model takes no images");
       }
-      if (image_index != builder.prompt.images.size() || image_index >= sizes.size()) {
+      if (image_index != builder.prompt.images.size() || image_index >= images.size()) {
         control_->violation("tokenize: images and sizes do not match");
         return make_error(ErrorCode::kInternal, "tokenize_failed", "the tokenizer failed");
       }
-      TSR_RETURN_IF_ERROR(check_size(sizes[image_index], image_index));
-      builder.add_image(image_index, sizes[image_index]);
+      TSR_RETURN_IF_ERROR(check_size(images[image_index].size, image_index));
+      builder.add_image(image_index, images[image_index]);
     }
   }
   return std::move(builder.prompt);

@@ -19,7 +19,7 @@ class FakeModel final : public Model {
   Result<std::vector<PromptPart>> apply_chat_template(
       std::span<const Message> messages) const override;
   Result<Prompt> tokenize(std::span<const PromptPart> parts,
-                          std::span<const ImageSize> sizes) const override;
+                          std::span<const ImageInput> images) const override;
   Result<std::vector<std::unique_ptr<PreparedTile>>> prepare(const Image& image) const override;
   std::string piece(TokenId token) const override;
   Result<std::unique_ptr<Sampler>> make_sampler(const SamplerOptions& options) const override;

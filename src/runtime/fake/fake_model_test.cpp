@@ -18,7 +18,7 @@ Message user(std::vector<ContentPart> parts) {
 Result<Prompt> prompt_of(const FakeModel& model, const std::vector<Message>& messages,
                          const std::vector<ImageSize>& sizes = {}) {
   TSR_ASSIGN_OR_RETURN(const std::vector<PromptPart> parts, model.apply_chat_template(messages));
-  return model.tokenize(parts, sizes);
+  return model.tokenize(parts, whole_images(sizes));
 }
 
 TEST(FakeModel, RendersRolesAndTheGenerationPrompt) {

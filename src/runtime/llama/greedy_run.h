@@ -35,7 +35,7 @@ inline ReadyPrompt make_ready(LoadedModel& loaded, std::span<const Message> mess
   for (const Image& image : images) sizes.push_back(image.size);
   const auto parts = loaded.model->apply_chat_template(messages);
   if (!parts) ADD_FAILURE() << parts.error().message;
-  auto prompt = loaded.model->tokenize(parts.value(), sizes);
+  auto prompt = loaded.model->tokenize(parts.value(), whole_images(sizes));
   if (!prompt) ADD_FAILURE() << prompt.error().message;
   ready.prompt = std::move(prompt).value();
   for (const Image& image : images) {

@@ -109,7 +109,7 @@ TEST(LlamaEncoder, EncodesWhileOthersTokenizeAndPrepare) {
     while (!stop.stop_requested()) {
       const auto parts = bundled_model().apply_chat_template(user_says("How many?", 1));
       const std::vector<ImageSize> sizes{{112, 112}};
-      EXPECT_EQ(bundled_model().tokenize(*parts, sizes)->n_visual_tokens, 16);
+      EXPECT_EQ(bundled_model().tokenize(*parts, whole_images(sizes))->n_visual_tokens, 16);
       EXPECT_EQ(bundled_model().prepare(drawn_image(sizes[0]))->size(), 1U);
     }
   });

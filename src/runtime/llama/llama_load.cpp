@@ -74,6 +74,7 @@ std::string to_name(std::string text) {
 struct VisionFile {
   VisionShape shape;
   int merge_side = 1;  // patches of one token, along a side
+  std::string projector;
 };
 
 /// Shapes from the projector file's metadata. Missing keys stay 0: they only feed estimates.
@@ -91,6 +92,11 @@ VisionFile read_vision_file(const std::string& path) {
   file.shape.ffn_width = number("clip.vision.feed_forward_length");
   file.shape.patch_side = number("clip.vision.patch_size");
   file.shape.image_side = number("clip.vision.image_size");
+  for (const char* key : {"clip.projector_type", "clip.vision.projector_type"}) {
+    const std::int64_t id = gguf_find_key(gguf, key);
+    if (id < 0 || gguf_get_kv_type(gguf, id) != GGUF_TYPE_STRING) continue;
+    file.projector = gguf_get_val_str(gguf, id);
+  }
   // The Qwen families merge 2×2 and do not write it down.
   file.merge_side = std::max(number("clip.vision.spatial_merge_size"), 2);
   gguf_free(gguf);
@@ -158,6 +164,8 @@ Result<void> LlamaModel::load_vision(const LoadOptions& options) {
   info_.uses_mrope = mtmd_decode_use_mrope(vision_.get());
   info_.vision = file.shape;
   patches_per_token_side_ = file.merge_side;
+  overview_ = OverviewCut(file.projector, vocabulary());
+  info_.has_overview = overview_.is_possible();
   return {};
 }
 

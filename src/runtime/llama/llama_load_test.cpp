@@ -101,7 +101,7 @@ TEST(LlamaLoad, RunsTextOnlyWithoutAProjector) {
 
   const auto with_image = (*model)->apply_chat_template(user_says("hello", 1));
   const std::vector<ImageSize> sizes{{112, 112}};
-  const auto refused = (*model)->tokenize(with_image.value(), sizes);
+  const auto refused = (*model)->tokenize(with_image.value(), whole_images(sizes));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().reason, "vision_not_supported");
   EXPECT_FALSE((*model)->prepare(drawn_image(sizes[0])));

@@ -38,6 +38,36 @@ Error internal(std::string message) {
   return make_error(ErrorCode::kInternal, "internal_error", std::move(message));
 }
 
+/// Of a tile: its image, which was named by its number.
+std::size_t image_of(const mtmd_input_chunk& native) {
+  return std::strtoul(mtmd_input_chunk_get_id(&native), nullptr, 10);
+}
+
+/// @errors  internal (a segment that is neither text nor a tile of one of the images)
+Result<std::vector<int>> count_tiles(const mtmd_input_chunks& native, std::size_t n_images) {
+  std::vector<int> n_tiles(n_images, 0);
+  for (std::size_t i = 0; i < mtmd_input_chunks_size(&native); ++i) {
+    const mtmd_input_chunk* item = mtmd_input_chunks_get(&native, i);
+    const auto kind = mtmd_input_chunk_get_type(item);
+    if (kind == MTMD_INPUT_CHUNK_TYPE_TEXT) continue;
+    if (kind != MTMD_INPUT_CHUNK_TYPE_IMAGE) {
+      return internal("the tokenizer gave a segment of an unknown kind");
+    }
+    if (image_of(*item) >= n_images) return internal("an image lost its number");
+    ++n_tiles[image_of(*item)];
+  }
+  return n_tiles;
+}
+
+void add_text(Prompt& prompt, const mtmd_input_chunk& native) {
+  std::size_t n = 0;
+  const llama_token* tokens = mtmd_input_chunk_get_tokens_text(&native, &n);
+  prompt.segments.emplace_back(
+      TextSegment{std::vector<TokenId>(tokens, tokens + n), prompt.n_positions});
+  prompt.n_text_tokens += static_cast<int>(n);
+  prompt.n_positions += mtmd_input_chunk_get_n_pos(&native);
+}
+
 /// Planned size of an image whose tokens form one grid (M-RoPE families).
 ImageSize grid_size(const VisualSegment& segment, int token_side) {
   Position x_max = 0;
@@ -113,66 +143,74 @@ Result<Prompt> LlamaModel::tokenize_text(std::span<const Run> runs) const {
 }
 
 Result<Prompt> LlamaModel::tokenize(std::span<const PromptPart> parts,
-                                    std::span<const ImageSize> sizes) const {
-  const std::vector<Run> runs = special_tokens_.split(parts);
+                                    std::span<const ImageInput> images) const {
+  std::vector<Run> runs = special_tokens_.split(parts);
   const auto n_places = std::ranges::count(runs, Run::Kind::kMedia, &Run::kind);
-  if (static_cast<std::size_t>(n_places) != sizes.size()) {
+  if (static_cast<std::size_t>(n_places) != images.size()) {
     return internal("a prompt's images and their sizes differ in number");
   }
-  if (sizes.empty()) return tokenize_text(runs);
+  if (images.empty()) return tokenize_text(runs);
   if (vision_ == nullptr) {
     return make_error(ErrorCode::kInvalidArgument, "vision_not_supported",
                       "this model takes no images", "messages");
   }
   std::vector<BitmapHandle> placeholders;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    TSR_RETURN_IF_ERROR(check_size(i, sizes[i]));
-    placeholders.emplace_back(mtmd_bitmap_init(static_cast<std::uint32_t>(sizes[i].width),
-                                               static_cast<std::uint32_t>(sizes[i].height),
-                                               nullptr));
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const ImageSize size = images[i].size;
+    TSR_RETURN_IF_ERROR(check_size(i, size));
+    placeholders.emplace_back(mtmd_bitmap_init(static_cast<std::uint32_t>(size.width),
+                                               static_cast<std::uint32_t>(size.height), nullptr));
     mtmd_bitmap_set_id(placeholders.back().get(), std::to_string(i).c_str());
   }
+  runs = overview_.mark(std::move(runs), images);
   TSR_ASSIGN_OR_RETURN(const SegmentsHandle native, run_mtmd(runs, placeholders));
-  return to_prompt(*native, sizes);
+  return to_prompt(*native, images);
 }
 
 Result<Prompt> LlamaModel::to_prompt(const mtmd_input_chunks& native,
-                                     std::span<const ImageSize> sizes) const {
+                                     std::span<const ImageInput> images) const {
   Prompt prompt;
-  prompt.images.resize(sizes.size());
-  for (std::size_t i = 0; i < sizes.size(); ++i) prompt.images[i].source = sizes[i];
+  TSR_ASSIGN_OR_RETURN(std::vector<int> n_tiles, count_tiles(native, images.size()));
+  bool in_tiles = false;  // of an image of which only the overview, the last of them, is shown
+  for (const ImageInput& image : images) {
+    prompt.images.emplace_back().source = image.size;
+    prompt.images.back().overview_only = image.overview_only && overview_.is_possible();
+  }
   for (std::size_t i = 0; i < mtmd_input_chunks_size(&native); ++i) {
     const mtmd_input_chunk* item = mtmd_input_chunks_get(&native, i);
-    const auto n_tokens = static_cast<int>(mtmd_input_chunk_get_n_tokens(item));
-    switch (mtmd_input_chunk_get_type(item)) {
-      case MTMD_INPUT_CHUNK_TYPE_TEXT: {
-        std::size_t n = 0;
-        const llama_token* tokens = mtmd_input_chunk_get_tokens_text(item, &n);
-        prompt.segments.emplace_back(
-            TextSegment{std::vector<TokenId>(tokens, tokens + n), prompt.n_positions});
-        prompt.n_text_tokens += n_tokens;
-        break;
-      }
-      case MTMD_INPUT_CHUNK_TYPE_IMAGE: {
-        TSR_ASSIGN_OR_RETURN(VisualSegment segment, to_visual(*item, prompt.n_positions));
-        if (segment.image_index >= sizes.size()) return internal("an image lost its number");
-        add_to_plan(segment, prompt.images[segment.image_index]);
-        prompt.n_visual_tokens += n_tokens;
-        prompt.segments.emplace_back(std::move(segment));
-        break;
-      }
-      default:
-        return internal("the tokenizer gave a segment of an unknown kind");
+    if (mtmd_input_chunk_get_type(item) == MTMD_INPUT_CHUNK_TYPE_TEXT) {
+      if (!in_tiles) add_text(prompt, *item);
+      continue;
     }
-    prompt.n_positions += mtmd_input_chunk_get_n_pos(item);
+    const std::size_t image = image_of(*item);
+    if (prompt.images[image].overview_only && n_tiles[image] > 1) {
+      if (!in_tiles && !overview_.drop_tile_start(prompt)) {
+        return internal("the library writes tiles in another way than it did");
+      }
+      in_tiles = true;
+      ++prompt.images[image].first_tile;
+      --n_tiles[image];
+      continue;
+    }
+    in_tiles = false;
+    TSR_RETURN_IF_ERROR(add_image(prompt, *item));
   }
   for (ImagePlan& image : prompt.images) image.decoded = decoded_size(image, info_.uses_mrope);
   return prompt;
 }
 
+Result<void> LlamaModel::add_image(Prompt& prompt, const mtmd_input_chunk& native) const {
+  TSR_ASSIGN_OR_RETURN(VisualSegment segment, to_visual(native, prompt.n_positions));
+  add_to_plan(segment, prompt.images[segment.image_index]);
+  prompt.n_visual_tokens += segment.n_tokens;
+  prompt.n_positions += mtmd_input_chunk_get_n_pos(&native);
+  prompt.segments.emplace_back(std::move(segment));
+  return {};
+}
+
 Result<VisualSegment> LlamaModel::to_visual(const mtmd_input_chunk& native, Position start) const {
   VisualSegment segment;
-  segment.image_index = std::strtoul(mtmd_input_chunk_get_id(&native), nullptr, 10);
+  segment.image_index = image_of(native);
   segment.n_tokens = static_cast<int>(mtmd_input_chunk_get_n_tokens(&native));
   segment.non_causal = mtmd_decode_use_non_causal(vision_.get(), &native);
   if (segment.n_tokens < 1) return internal("an image has no visual tokens");

@@ -8,6 +8,7 @@
 #include "runtime/llama/core_share.h"
 #include "runtime/llama/encoder_device.h"
 #include "runtime/llama/handles.h"
+#include "runtime/llama/overview_cut.h"
 #include "runtime/llama/special_tokens.h"
 #include "runtime/runtime.h"
 
@@ -31,7 +32,7 @@ class LlamaModel final : public Model {
   Result<std::vector<PromptPart>> apply_chat_template(
       std::span<const Message> messages) const override;
   Result<Prompt> tokenize(std::span<const PromptPart> parts,
-                          std::span<const ImageSize> sizes) const override;
+                          std::span<const ImageInput> images) const override;
   Result<std::vector<std::unique_ptr<PreparedTile>>> prepare(const Image& image) const override;
   std::string piece(TokenId token) const override;
   Result<std::unique_ptr<Sampler>> make_sampler(const SamplerOptions& options) const override;
@@ -49,7 +50,9 @@ class LlamaModel final : public Model {
   Result<SegmentsHandle> run_mtmd(std::span<const Run> runs,
                                   std::span<const BitmapHandle> bitmaps) const;
   Result<Prompt> tokenize_text(std::span<const Run> runs) const;
-  Result<Prompt> to_prompt(const mtmd_input_chunks& native, std::span<const ImageSize> sizes) const;
+  Result<Prompt> to_prompt(const mtmd_input_chunks& native,
+                           std::span<const ImageInput> images) const;
+  Result<void> add_image(Prompt& prompt, const mtmd_input_chunk& native) const;
   Result<VisualSegment> to_visual(const mtmd_input_chunk& native, Position start) const;
   void add_to_plan(VisualSegment& segment, ImagePlan& plan) const;
   Result<void> load_vision(const LoadOptions& options);
@@ -61,6 +64,7 @@ class LlamaModel final : public Model {
   MtmdHandle vision_;  // null for a text-only model
   TemplatesHandle templates_;
   SpecialTokens special_tokens_;
+  OverviewCut overview_;
   ModelInfo info_;
   int patches_per_token_side_ = 1;
   int n_rows_max_ = 0;

@@ -15,7 +15,7 @@ Result<Prompt> tokenize(const std::vector<Message>& messages,
                         const std::vector<ImageSize>& sizes = {}) {
   const auto parts = bundled_model().apply_chat_template(messages);
   if (!parts) return parts.error();
-  return bundled_model().tokenize(parts.value(), sizes);
+  return bundled_model().tokenize(parts.value(), whole_images(sizes));
 }
 
 /// What the library makes of one whole string; the right answer for text without traps.
@@ -274,7 +274,8 @@ TEST(LlamaModel, WantsOneSizeForEachImage) {
   for (const std::size_t n_sizes : {0U, 1U, 3U}) {
     const std::vector<ImageSize> sizes(n_sizes, {112, 112});
 
-    EXPECT_EQ(bundled_model().tokenize(parts.value(), sizes).error().code, ErrorCode::kInternal);
+    EXPECT_EQ(bundled_model().tokenize(parts.value(), whole_images(sizes)).error().code,
+              ErrorCode::kInternal);
   }
 }
 
