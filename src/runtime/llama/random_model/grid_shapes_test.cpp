@@ -1,0 +1,16 @@
+#include "runtime/llama/random_model/planned_tokens.h"
+
+namespace tessera::runtime::llama::random_model {
+namespace {
+
+class GridShapes : public testing::TestWithParam<Shape> {};
+
+TEST_P(GridShapes, EncodeTheTokensThatTheyPlan) {
+  expect_plans_hold(GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GridShapes, testing::ValuesIn(grid_shapes()),
+                         [](const auto& info) { return test_name(info.param); });
+
+}  // namespace
+}  // namespace tessera::runtime::llama::random_model
