@@ -88,23 +88,6 @@ Halves make_phi4(const std::string& name) {
   return {make_language_file(name, tiny_llama()), std::move(vision)};
 }
 
-void add_dots_end(ModelFile& vision, const Tower& tower) {
-  vision.set("clip.vision.image_min_pixels", 3'136);
-  vision.set("clip.vision.image_max_pixels", 1'003'520);
-  vision.norm("mm.input_norm", tower.width);
-  vision.scale("mm.post_norm", tower.width);
-  add_merger(vision, "mm.0", "mm.2", tower.width * kMerged, kTextWidth);
-}
-
-Halves make_dots_ocr(const std::string& name) {
-  Tower tower = pixtral_tower("dots_ocr");
-  tower.patch_bias = true;
-  ModelFile vision = make_vision_file(tower, kTextWidth);
-  vision.set("clip.vision.projector.scale_factor", 2);
-  add_dots_end(vision, tower);
-  return {make_language_file(name, tiny_llama()), std::move(vision)};
-}
-
 /// Gemma 4 has a table of positions for each axis, as long as the longest strip: 1120 tokens of
 /// 48 × 48 pixels at 200:1 have 22,700 pixels, 1420 patches.
 constexpr std::int64_t kAxisPositions = 2048;
@@ -140,18 +123,31 @@ Halves make_gemma4_unified(const std::string& name) {
   return {make_language_file(name, tiny_llama()), std::move(vision)};
 }
 
+/// Padded in front so that a block ends where four tokens of the prompt do.
+Halves make_deepseek4(const std::string& name) {
+  Tower tower = rms_tower("deepseek4v");
+  const std::int64_t merged = tower.width * 9;  // 3 × 3 patches make a token
+  ModelFile vision = make_vision_file(tower, kTextWidth);
+  vision.set("clip.vision.projector.scale_factor", 3);
+  vision.set("clip.vision.image_min_pixels", 12'544);
+  vision.linear("mm.1", merged, kTextWidth);
+  vision.linear("mm.2", kTextWidth, kTextWidth);
+  vision.floats("v.image_newline", {kTextWidth});
+  for (const char* part : {"img_start", "img_end", "img_pad"}) {
+    vision.floats(std::string("v.token_embd.") + part, {kTextWidth});
+  }
+  return {make_language_file(name, tiny_llama()), std::move(vision)};
+}
+
 }  // namespace
 
 std::vector<Shape> dynamic_shapes() {
-  return {{"tiny-pixtral", make_pixtral},
-          {"tiny-mistral3", make_mistral3},
-          {"tiny-lightonocr", make_lightonocr},
-          {"tiny-kimivl", make_kimivl},
-          {"tiny-kimik25", make_kimik25},
-          {"tiny-phi4", make_phi4},
-          {"tiny-dots-ocr", make_dots_ocr},
-          {"tiny-gemma4", make_gemma4},
-          {"tiny-gemma4-unified", make_gemma4_unified}};
+  return {{"tiny-pixtral", make_pixtral},       {"tiny-mistral3", make_mistral3},
+          {"tiny-lightonocr", make_lightonocr}, {"tiny-kimivl", make_kimivl},
+          {"tiny-kimik25", make_kimik25},       {"tiny-phi4", make_phi4},
+
+          {"tiny-gemma4", make_gemma4},         {"tiny-gemma4-unified", make_gemma4_unified},
+          {"tiny-deepseek4", make_deepseek4}};
 }
 
 }  // namespace tessera::runtime::llama::random_model

@@ -28,6 +28,8 @@ std::vector<Shape> fixed_shapes();    // every image becomes one square
 std::vector<Shape> tiled_shapes();    // a grid of equal squares, most with an overview
 std::vector<Shape> grid_shapes();     // one grid of any size, numbered by M-RoPE
 std::vector<Shape> dynamic_shapes();  // one grid of any size, numbered in one line
+std::vector<Shape> merged_shapes();   // … with four patches to a token, as the Qwen family's
+std::vector<Shape> stacked_shapes();  // several tiles in one encode, or a second tower
 
 /// Width of the tiny language models, unless a family needs another.
 inline constexpr std::int64_t kTextWidth = 64;

@@ -6,7 +6,11 @@ namespace {
 class TiledShapes : public testing::TestWithParam<Shape> {};
 
 TEST_P(TiledShapes, EncodeTheTokensThatTheyPlan) {
-  expect_plans_hold(GetParam());
+  PlanLimits limits;
+  // Step3 makes a long strip a tile for each time that its length holds its width, and draws the
+  // picture to plan it.
+  if (GetParam().name == "tiny-step3") limits.longest_strip = 504;
+  expect_plans_hold(GetParam(), limits);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, TiledShapes, testing::ValuesIn(tiled_shapes()),
