@@ -68,6 +68,21 @@ void add_text(Prompt& prompt, const mtmd_input_chunk& native) {
   prompt.n_positions += mtmd_input_chunk_get_n_pos(&native);
 }
 
+BitmapHandle placeholder(ImageSize size) {
+  return BitmapHandle(mtmd_bitmap_init(static_cast<std::uint32_t>(size.width),
+                                       static_cast<std::uint32_t>(size.height), nullptr));
+}
+
+std::size_t n_image_tokens(const mtmd_input_chunks& native) {
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < mtmd_input_chunks_size(&native); ++i) {
+    const mtmd_input_chunk* item = mtmd_input_chunks_get(&native, i);
+    if (mtmd_input_chunk_get_type(item) != MTMD_INPUT_CHUNK_TYPE_IMAGE) continue;
+    n += mtmd_input_chunk_get_n_tokens(item);
+  }
+  return n;
+}
+
 /// Planned size of an image whose tokens form one grid (M-RoPE families).
 ImageSize grid_size(const VisualSegment& segment, int token_side) {
   Position x_max = 0;
@@ -91,6 +106,24 @@ ImageSize decoded_size(const ImagePlan& plan, bool one_grid) {
 }
 
 }  // namespace
+
+/// DeepSeek-4V pads an image by its place in the prompt. A tile is prepared, and cached, without
+/// one: its rows would not be the planned ones. The library does not say whose projector it runs,
+/// but an image by itself and one behind a token have different numbers of tokens.
+Result<void> LlamaModel::check_place(ImageSize size) const {
+  // What pads is non-causal; for the others this would only cost time.
+  if (!mtmd_decode_use_non_causal(vision_.get(), nullptr)) return {};
+  std::vector<BitmapHandle> images;
+  images.push_back(placeholder(size));
+  const Run image{Run::Kind::kMedia, {}, 0};
+  const std::vector<Run> alone{image};
+  const std::vector<Run> behind{{Run::Kind::kPlain, "x", 0}, image};
+  TSR_ASSIGN_OR_RETURN(const SegmentsHandle first, run_mtmd(alone, images));
+  TSR_ASSIGN_OR_RETURN(const SegmentsHandle second, run_mtmd(behind, images));
+  if (n_image_tokens(*first) == n_image_tokens(*second)) return {};
+  return make_error(ErrorCode::kInvalidArgument, "image_not_supported",
+                    "this model pads images by their place in the prompt, which is not supported");
+}
 
 Result<SegmentsHandle> LlamaModel::run_mtmd(std::span<const Run> runs,
                                             std::span<const BitmapHandle> bitmaps) const {
@@ -158,8 +191,8 @@ Result<Prompt> LlamaModel::tokenize(std::span<const PromptPart> parts,
   for (std::size_t i = 0; i < images.size(); ++i) {
     const ImageSize size = images[i].size;
     TSR_RETURN_IF_ERROR(check_size(i, size));
-    placeholders.emplace_back(mtmd_bitmap_init(static_cast<std::uint32_t>(size.width),
-                                               static_cast<std::uint32_t>(size.height), nullptr));
+    TSR_RETURN_IF_ERROR(check_place(size));
+    placeholders.push_back(placeholder(size));
     mtmd_bitmap_set_id(placeholders.back().get(), std::to_string(i).c_str());
   }
   runs = overview_.mark(std::move(runs), images);

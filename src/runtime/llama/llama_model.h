@@ -47,6 +47,7 @@ class LlamaModel final : public Model {
 
  private:
   LlamaModel() = default;
+  Result<void> check_place(ImageSize size) const;
   Result<SegmentsHandle> run_mtmd(std::span<const Run> runs,
                                   std::span<const BitmapHandle> bitmaps) const;
   Result<Prompt> tokenize_text(std::span<const Run> runs) const;

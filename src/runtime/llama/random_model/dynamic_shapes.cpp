@@ -123,22 +123,6 @@ Halves make_gemma4_unified(const std::string& name) {
   return {make_language_file(name, tiny_llama()), std::move(vision)};
 }
 
-/// Padded in front so that a block ends where four tokens of the prompt do.
-Halves make_deepseek4(const std::string& name) {
-  Tower tower = rms_tower("deepseek4v");
-  const std::int64_t merged = tower.width * 9;  // 3 × 3 patches make a token
-  ModelFile vision = make_vision_file(tower, kTextWidth);
-  vision.set("clip.vision.projector.scale_factor", 3);
-  vision.set("clip.vision.image_min_pixels", 12'544);
-  vision.linear("mm.1", merged, kTextWidth);
-  vision.linear("mm.2", kTextWidth, kTextWidth);
-  vision.floats("v.image_newline", {kTextWidth});
-  for (const char* part : {"img_start", "img_end", "img_pad"}) {
-    vision.floats(std::string("v.token_embd.") + part, {kTextWidth});
-  }
-  return {make_language_file(name, tiny_llama()), std::move(vision)};
-}
-
 }  // namespace
 
 std::vector<Shape> dynamic_shapes() {
@@ -146,8 +130,7 @@ std::vector<Shape> dynamic_shapes() {
           {"tiny-lightonocr", make_lightonocr}, {"tiny-kimivl", make_kimivl},
           {"tiny-kimik25", make_kimik25},       {"tiny-phi4", make_phi4},
 
-          {"tiny-gemma4", make_gemma4},         {"tiny-gemma4-unified", make_gemma4_unified},
-          {"tiny-deepseek4", make_deepseek4}};
+          {"tiny-gemma4", make_gemma4},         {"tiny-gemma4-unified", make_gemma4_unified}};
 }
 
 }  // namespace tessera::runtime::llama::random_model

@@ -99,7 +99,7 @@ inline std::vector<int> planned_tiles(const Prompt& prompt) {
 
 /// The extremes first: a point, the longest strips, sides by one beside those of patches; then any,
 /// as many of them tiny as large.
-inline std::vector<ImageSize> sizes_to_prepare() {
+inline std::vector<ImageSize> sizes_to_prepare(std::size_t n) {
   std::vector<ImageSize> sizes{{1, 1},     {1, 200},        {200, 1},        {2, 3},    {20, 4000},
                                {4000, 20}, {27, 29},        {28, 28},        {56, 56},  {57, 56},
                                {64, 64},   {512, 512},      {513, 64},       {31, 32},  {1800, 9},
@@ -111,7 +111,7 @@ inline std::vector<ImageSize> sizes_to_prepare() {
     const double exponent = static_cast<double>(random()) / 4294967296.0 * std::log(kLongSide);
     return static_cast<int>(std::exp(exponent));
   };
-  while (sizes.size() < kSizes) {
+  while (sizes.size() < n) {
     ImageSize size{side(), side()};
     size.height = std::min(size.height, std::max(1, kAreaMax / size.width));
     size.width = std::min(size.width, size.height * kAspectMax);
@@ -127,6 +127,7 @@ inline std::vector<ImageSize> sizes_to_plan_only() {
 }
 
 struct PlanLimits {
+  std::size_t n_sizes = kSizes;
   /// Different numbers of tokens that are encoded.
   std::size_t n_encodes_max = 8;
   /// Pixels that a side longer than kStripAspect times the other may have.
@@ -141,7 +142,7 @@ class PlanCheck {
   void run(const Shape& shape) {
     ASSERT_TRUE(made_.ok());
     EXPECT_LT(made_.bytes(shape.name), 4'000'000U);
-    for (const ImageSize size : sizes_to_prepare()) {
+    for (const ImageSize size : sizes_to_prepare(limits_.n_sizes)) {
       if (!is_left_out(size)) expect_plan_holds(size);
     }
     for (const ImageSize size : sizes_to_plan_only()) {

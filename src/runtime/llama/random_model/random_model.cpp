@@ -23,8 +23,9 @@ bool write_whole(const ModelFile& file, const std::string& path) {
 
 std::vector<Shape> all_shapes() {
   std::vector<Shape> all;
-  for (const auto& shapes : {real_shapes(), fixed_shapes(), tiled_shapes(), grid_shapes(),
-                             dynamic_shapes(), merged_shapes(), stacked_shapes()}) {
+  for (const auto& shapes :
+       {real_shapes(), fixed_shapes(), tiled_shapes(), grid_shapes(), dynamic_shapes(),
+        merged_shapes(), stacked_shapes(), refused_shapes()}) {
     all.insert(all.end(), shapes.begin(), shapes.end());
   }
   return all;

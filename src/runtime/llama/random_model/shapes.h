@@ -31,6 +31,9 @@ std::vector<Shape> dynamic_shapes();  // one grid of any size, numbered in one l
 std::vector<Shape> merged_shapes();   // … with four patches to a token, as the Qwen family's
 std::vector<Shape> stacked_shapes();  // several tiles in one encode, or a second tower
 
+/// Of one family, whose images are refused.
+std::vector<Shape> refused_shapes();
+
 /// Width of the tiny language models, unless a family needs another.
 inline constexpr std::int64_t kTextWidth = 64;
 
