@@ -4,10 +4,9 @@
 // one is asked, so that whatever else the machine does meets both alike.
 //   node bench/repeated_images.mjs [--model M.gguf --mmproj P.gguf] [--rounds N] [--questions N]
 //                                  [--side PIXELS] [--threads N] [--tokens N]
-import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
 
-import { png } from "../tests/e2e/support/pictures.mjs";
+import { askAll, countEncodes, median, pictureMaker } from "./image_questions.mjs";
 import { readWords, start } from "./support.mjs";
 
 function readOptions(words) {
@@ -29,46 +28,8 @@ function readOptions(words) {
 const options = readOptions(process.argv.slice(2));
 const nQuestions = Number(options.questions);
 const side = Number(options.side);
-const picture = png(side, side, (x, y) => [(x * 7 + y) % 256, (y * 3) % 256, (x ^ y) % 256]);
-
-/// Bytes behind a picture's end make it new to every cache.
-function newPicture() {
-  return `data:image/png;base64,${Buffer.concat([picture, randomBytes(8)]).toString("base64")}`;
-}
-
-async function askAll(server, url) {
-  const began = performance.now();
-  await Promise.all(
-    Array.from({ length: nQuestions }, async (_, i) => {
-      const content = [
-        { type: "image_url", image_url: { url } },
-        { type: "text", text: `Question ${i}: how many circles are there?` },
-      ];
-      const answer = await fetch(`${server.url}/v1/chat/completions`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({
-          messages: [{ role: "user", content }],
-          temperature: 0,
-          max_tokens: Number(options.tokens),
-        }),
-      });
-      if (!answer.ok) throw new Error(`${server.name}: ${answer.status} ${await answer.text()}`);
-      await answer.json();
-    }),
-  );
-  return (performance.now() - began) / 1000;
-}
-
-async function encodes(server) {
-  const text = await (await fetch(`${server.url}/metrics`)).text();
-  return Number(/^tessera_encode_seconds_count (\S+)$/m.exec(text)[1]);
-}
-
-function median(values) {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)];
-}
+const asking = { nQuestions, nTokens: Number(options.tokens) };
+const newPicture = pictureMaker(side);
 
 const spread = (values) =>
   `${median(values).toFixed(3)} s (${Math.min(...values).toFixed(3)}–${Math.max(...values).toFixed(3)})`;
@@ -91,9 +52,9 @@ try {
     for (const server of round % 2 === 0 ? [tessera, peer] : [peer, tessera]) {
       const url = newPicture();
       for (const kind of ["cold", "warm"]) {
-        const before = server === tessera ? await encodes(server) : 0;
-        times[server.name][kind].push(await askAll(server, url));
-        if (server === tessera) nEncodes[kind] += (await encodes(server)) - before;
+        const before = server === tessera ? await countEncodes(server) : 0;
+        times[server.name][kind].push(await askAll(server, url, asking));
+        if (server === tessera) nEncodes[kind] += (await countEncodes(server)) - before;
       }
     }
   }
