@@ -74,7 +74,7 @@ class MadeModel {
 inline Result<Prompt> plan_of(const Model& model, ImageSize size) {
   const auto parts = model.apply_chat_template(user_says("What is this?", 1));
   if (!parts) return parts.error();
-  return model.tokenize(parts.value(), std::vector<ImageSize>{size});
+  return model.tokenize(parts.value(), {{ImageInput{size}}});
 }
 
 inline Image grey_image(ImageSize size) {
