@@ -52,8 +52,14 @@ class Options {
   AVDictionary* options_ = nullptr;
 };
 
+/// Says so where the keys could be had. Files need not.
 bool is_encrypted(const AVStream& stream) {
   return ::av_stream_get_side_data(&stream, AV_PKT_DATA_ENCRYPTION_INIT_INFO, nullptr) != nullptr;
+}
+
+/// Says how, since nobody gave libav a key.
+bool is_encrypted(const AVPacket& packet) {
+  return ::av_packet_get_side_data(&packet, AV_PKT_DATA_ENCRYPTION_INFO, nullptr) != nullptr;
 }
 
 }  // namespace
@@ -116,7 +122,10 @@ const AVPacket* Demuxer::next() {
     // A cut packet stands at the end of a cut file.
     const bool is_ours = packet_->stream_index == stream_->index && packet_->size > 0 &&
                          (packet_->flags & AV_PKT_FLAG_CORRUPT) == 0;
-    if (is_ours) return packet_.get();
+    if (!is_ours) continue;
+    if (!is_encrypted(*packet_)) return packet_.get();
+    error_ = MediaError::kUnsupportedVariant;
+    return nullptr;
   }
 }
 

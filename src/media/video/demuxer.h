@@ -28,7 +28,7 @@ class Demuxer {
   const AVStream& stream() const { return *stream_; }
 
   /// The next whole packet of the stream in decode order; null at the end, or where the file is
-  /// cut. Valid until the next call.
+  /// cut, or, with error(), where it is encrypted. Valid until the next call.
   const AVPacket* next();
 
  private:

@@ -12,6 +12,7 @@ extern "C" {
 #include <libavutil/display.h>
 #include <libavutil/log.h>
 #include <libavutil/opt.h>
+#include <libavutil/pixdesc.h>
 #include <libswscale/swscale.h>
 }
 #pragma clang diagnostic pop

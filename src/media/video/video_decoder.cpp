@@ -70,6 +70,8 @@ Index read_index(Demuxer& demuxer, const wire::ImageLimits& limits) {
     index.packets.push_back(info_of(*packet, last_timestamp));
     last_timestamp = index.packets.back().timestamp;
   }
+  index.error = demuxer.error();
+  if (index.error != MediaError::kNone) return index;
   index.ranks = ranks_of(index.packets);
   index.n_frames = static_cast<int>(
       std::ranges::count_if(index.ranks, [](std::int32_t rank) { return rank != kNotShown; }));

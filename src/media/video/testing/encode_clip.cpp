@@ -42,6 +42,7 @@ class Muxer {
   ~Muxer() { ::avformat_free_context(format_); }
 
   AVFormatContext& format() { return *format_; }
+  AVStream& stream(unsigned index) { return *format_->streams[index]; }
   AVStream& add_stream() { return *::avformat_new_stream(format_, nullptr); }
 
   void write_header(const char* options) {
@@ -51,8 +52,9 @@ class Muxer {
     ::av_dict_free(&dictionary);
   }
 
-  void write(AVPacket& packet) {
-    packet.stream_index = 0;
+  /// Empties the packet.
+  void write(AVPacket& packet, int stream = 0) {
+    packet.stream_index = stream;
     TSR_CHECK(::av_interleaved_write_frame(format_, &packet) >= 0);
   }
 
@@ -70,14 +72,16 @@ class Muxer {
   AVFormatContext* format_ = nullptr;
 };
 
-AvPtr<AVCodecContext> open_encoder(const ClipOptions& options, bool has_global_header) {
+AvPtr<AVCodecContext> open_encoder(const ClipOptions& options, ImageSize size,
+                                   bool has_global_header) {
   const AVCodec* const codec = ::avcodec_find_encoder_by_name(options.encoder);
   TSR_CHECK(codec != nullptr);
   auto context = owned(::avcodec_alloc_context3(codec));
-  context->width = options.size.width;
-  context->height = options.size.height;
-  context->pix_fmt =
-      std::string_view(options.encoder) == "mjpeg" ? AV_PIX_FMT_YUVJ420P : AV_PIX_FMT_YUV420P;
+  context->width = size.width;
+  context->height = size.height;
+  context->pix_fmt = std::string_view(options.encoder) == "mjpeg"
+                         ? AV_PIX_FMT_YUVJ420P
+                         : ::av_get_pix_fmt(options.pixel_format);
   context->time_base = kMilliseconds;
   context->framerate = {options.frames_per_second, 1};
   context->gop_size = options.group;
@@ -105,38 +109,120 @@ void add_rotation(AVStream& stream, double degrees) {
   ::av_display_rotation_set(reinterpret_cast<std::int32_t*>(data), degrees);
 }
 
-ByteVector painted(const ClipOptions& options, int frame) {
+ByteVector painted(const ClipOptions& options, ImageSize size, int frame) {
+  const std::uint8_t level = level_of(frame);
+  if (!options.paint) return ByteVector(static_cast<std::size_t>(size.pixels()) * 3, level);
   ByteVector rgb;
-  rgb.reserve(static_cast<std::size_t>(options.size.pixels()) * 3);
-  for (int y = 0; y < options.size.height; ++y) {
-    for (int x = 0; x < options.size.width; ++x) {
-      const std::uint8_t level = level_of(frame);
-      const Rgb colour = options.paint ? options.paint(frame, x, y) : Rgb{level, level, level};
+  rgb.reserve(static_cast<std::size_t>(size.pixels()) * 3);
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x) {
+      const Rgb colour = options.paint(frame, x, y);
       rgb.insert(rgb.end(), colour.begin(), colour.end());
     }
   }
   return rgb;
 }
 
-AvPtr<SwsContext> to_yuv(const AVFrame& frame) {
-  return owned(::sws_getContext(frame.width, frame.height, AV_PIX_FMT_RGB24, frame.width,
-                                frame.height, static_cast<AVPixelFormat>(frame.format),
-                                SWS_BILINEAR | SWS_ACCURATE_RND, nullptr, nullptr, nullptr));
+/// One encoder with what it is fed from.
+struct Pictures {
+  AvPtr<AVCodecContext> encoder;
+  AvPtr<AVFrame> frame;
+  AvPtr<SwsContext> scaler;
+};
+
+Pictures open_pictures(const ClipOptions& options, ImageSize size, bool has_global_header) {
+  Pictures pictures;
+  pictures.encoder = open_encoder(options, size, has_global_header);
+  pictures.frame = owned(::av_frame_alloc());
+  AVFrame& frame = *pictures.frame;
+  frame.format = pictures.encoder->pix_fmt;
+  frame.width = size.width;
+  frame.height = size.height;
+  TSR_CHECK(::av_frame_get_buffer(&frame, 0) >= 0);
+  pictures.scaler =
+      owned(::sws_getContext(frame.width, frame.height, AV_PIX_FMT_RGB24, frame.width, frame.height,
+                             static_cast<AVPixelFormat>(frame.format),
+                             SWS_BILINEAR | SWS_ACCURATE_RND, nullptr, nullptr, nullptr));
+  return pictures;
 }
 
-void draw(const ClipOptions& options, int index, SwsContext& scaler, AVFrame& frame) {
-  const ByteVector rgb = painted(options, index);
+void draw(const ClipOptions& options, int index, Pictures& pictures) {
+  AVFrame& frame = *pictures.frame;
+  const ByteVector rgb = painted(options, {frame.width, frame.height}, index);
   const std::array<const std::uint8_t*, 4> planes{rgb.data(), nullptr, nullptr, nullptr};
   const std::array<int, 4> strides{frame.width * 3, 0, 0, 0};
   TSR_CHECK(::av_frame_make_writable(&frame) >= 0);
-  ::sws_scale(&scaler, planes.data(), strides.data(), 0, frame.height, frame.data, frame.linesize);
+  ::sws_scale(pictures.scaler.get(), planes.data(), strides.data(), 0, frame.height, frame.data,
+              frame.linesize);
+  const std::int64_t ms = options.timestamps_ms.empty()
+                              ? std::int64_t{index} * 1000 / options.frames_per_second
+                              : options.timestamps_ms[static_cast<std::size_t>(index)];
+  frame.pts = ::av_rescale_q(ms, kMilliseconds, pictures.encoder->time_base);
 }
 
-void write_packets(AVCodecContext& encoder, const AVStream& stream, Muxer& muxer) {
+/// @param last  becomes a copy of the last packet
+void write_packets(AVCodecContext& encoder, Muxer& muxer, AVPacket& last) {
   const auto packet = owned(::av_packet_alloc());
   while (::avcodec_receive_packet(&encoder, packet.get()) >= 0) {
-    ::av_packet_rescale_ts(packet.get(), encoder.time_base, stream.time_base);
+    ::av_packet_rescale_ts(packet.get(), encoder.time_base, muxer.stream(0).time_base);
+    ::av_packet_unref(&last);
+    TSR_CHECK(::av_packet_ref(&last, packet.get()) >= 0);
     muxer.write(*packet);
+  }
+}
+
+/// @param frame  nothing = the end of the pictures
+void encode(const Pictures& pictures, const AVFrame* frame, Muxer& muxer, AVPacket& last) {
+  TSR_CHECK(::avcodec_send_frame(pictures.encoder.get(), frame) >= 0);
+  write_packets(*pictures.encoder, muxer, last);
+}
+
+void repeat(const ClipOptions& options, const AVPacket& last, Muxer& muxer) {
+  const auto packet = owned(::av_packet_alloc());
+  const std::int64_t step =
+      ::av_rescale_q(1, AVRational{1, options.frames_per_second}, muxer.stream(0).time_base);
+  for (int i = 1; i <= options.n_repeats; ++i) {
+    TSR_CHECK(::av_packet_ref(packet.get(), &last) >= 0);
+    packet->pts += i * step;
+    packet->dts += i * step;
+    muxer.write(*packet);
+  }
+}
+
+constexpr int kSoundRate = 44'100;
+constexpr int kSoundFrame = 1024;  // samples of an AAC packet
+
+void add_sound(Muxer& muxer) {
+  AVStream& stream = muxer.add_stream();
+  AVCodecParameters& sound = *stream.codecpar;
+  sound.codec_type = AVMEDIA_TYPE_AUDIO;
+  sound.codec_id = AV_CODEC_ID_AAC;
+  sound.sample_rate = kSoundRate;
+  sound.frame_size = kSoundFrame;
+  ::av_channel_layout_default(&sound.ch_layout, 2);
+  constexpr std::array<std::uint8_t, 2> kConfig{0x12, 0x10};  // AAC-LC, 44.1 kHz, stereo
+  sound.extradata =
+      static_cast<std::uint8_t*>(::av_mallocz(kConfig.size() + AV_INPUT_BUFFER_PADDING_SIZE));
+  TSR_CHECK(sound.extradata != nullptr);
+  std::ranges::copy(kConfig, sound.extradata);
+  sound.extradata_size = static_cast<int>(kConfig.size());
+  stream.time_base = {1, kSoundRate};
+}
+
+void write_sound(const ClipOptions& options, Muxer& muxer) {
+  constexpr int kBytes = 200;
+  const auto packet = owned(::av_packet_alloc());
+  std::uint32_t state = 5;
+  for (int i = 0; i < options.n_sound_packets; ++i) {
+    TSR_CHECK(::av_new_packet(packet.get(), kBytes) >= 0);
+    for (int at = 0; at < kBytes; ++at) {
+      state = state * 1'664'525U + 1'013'904'223U;
+      packet->data[at] = static_cast<std::uint8_t>(state >> 24U);
+    }
+    packet->pts = packet->dts =
+        ::av_rescale_q(std::int64_t{i} * kSoundFrame, {1, kSoundRate}, muxer.stream(1).time_base);
+    packet->duration = kSoundFrame;
+    muxer.write(*packet, 1);
   }
 }
 
@@ -155,31 +241,27 @@ ByteVector encode_clip(const ClipOptions& options) {
   ::av_log_set_level(AV_LOG_QUIET);
   Muxer muxer(options.container);
   const bool has_global_header = (muxer.format().oformat->flags & AVFMT_GLOBALHEADER) != 0;
-  const auto encoder = open_encoder(options, has_global_header);
+  Pictures pictures = open_pictures(options, options.size, has_global_header);
   AVStream& stream = muxer.add_stream();
-  TSR_CHECK(::avcodec_parameters_from_context(stream.codecpar, encoder.get()) >= 0);
-  stream.time_base = encoder->time_base;
-  stream.avg_frame_rate = encoder->framerate;
+  TSR_CHECK(::avcodec_parameters_from_context(stream.codecpar, pictures.encoder.get()) >= 0);
+  stream.time_base = pictures.encoder->time_base;
+  stream.avg_frame_rate = pictures.encoder->framerate;
   add_rotation(stream, options.rotation);
+  if (options.n_sound_packets > 0) add_sound(muxer);
   muxer.write_header(options.muxer_options);
 
-  const auto frame = owned(::av_frame_alloc());
-  frame->format = encoder->pix_fmt;
-  frame->width = options.size.width;
-  frame->height = options.size.height;
-  TSR_CHECK(::av_frame_get_buffer(frame.get(), 0) >= 0);
-  const auto scaler = to_yuv(*frame);
+  write_sound(options, muxer);
+  const auto last = owned(::av_packet_alloc());
   for (int i = 0; i < options.n_frames; ++i) {
-    draw(options, i, *scaler, *frame);
-    const std::int64_t ms = options.timestamps_ms.empty()
-                                ? std::int64_t{i} * 1000 / options.frames_per_second
-                                : options.timestamps_ms[static_cast<std::size_t>(i)];
-    frame->pts = ::av_rescale_q(ms, kMilliseconds, encoder->time_base);
-    TSR_CHECK(::avcodec_send_frame(encoder.get(), frame.get()) >= 0);
-    write_packets(*encoder, stream, muxer);
+    if (options.resized_from > 0 && i == options.resized_from) {
+      encode(pictures, nullptr, muxer, *last);
+      pictures = open_pictures(options, options.resized, false);  // its size is in its packets
+    }
+    draw(options, i, pictures);
+    encode(pictures, pictures.frame.get(), muxer, *last);
   }
-  TSR_CHECK(::avcodec_send_frame(encoder.get(), nullptr) >= 0);
-  write_packets(*encoder, stream, muxer);
+  encode(pictures, nullptr, muxer, *last);
+  repeat(options, *last, muxer);
   return muxer.finish();
 }
 

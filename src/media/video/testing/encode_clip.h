@@ -28,7 +28,15 @@ struct ClipOptions {
   int n_b_frames = 2;
   double rotation = 0;                           // degrees clockwise, in the track's matrix
   const char* muxer_options = "";                // key=value:key=value
+  const char* pixel_format = "yuv420p";          // libav's name
   std::vector<std::int64_t> timestamps_ms = {};  // one a frame; empty = even
+  /// Pictures have another size from this one on (no B-frames then); 0 = never.
+  int resized_from = 0;
+  ImageSize resized{};
+  /// The last packet comes as often again: pictures that cost a file next to nothing.
+  int n_repeats = 0;
+  /// Of a second stream that says it is AAC and is noise, for a container with both.
+  int n_sound_packets = 0;
   /// Colour of a pixel; by default the whole frame is level_of(frame).
   std::function<Rgb(int frame, int x, int y)> paint = {};
 };
