@@ -1,25 +1,16 @@
-// A program's allocator that runs out: for worker programs that show what a decoder does without
-// memory. Linking failing_malloc.cpp replaces malloc and operator new for the program and the
-// libraries that it loads.
-//
-// A worker has no arguments, so that the name under which it was started says which kind of hunger:
-//
-//   …-after  from a certain allocation on there is no memory
-//   …-once   only that one allocation fails, as when a large block does not fit and small ones do
-//
-// It is one allocation later with each child; after the first kDense of them, steps grow.
-// @thread prepare and starve: the process's first; allocations: any
+// An allocator that runs out, below the worker programs' own
+// (src/media/codecs/worker_memory_main.cpp), to show what a worker does without memory. From a
+// certain allocation on there is none, one allocation later with each child; after the first kDense
+// of them, steps grow.
+// @thread the process's first; allocations: any
 #pragma once
-
-#include <string_view>
 
 namespace tessera::hostile {
 
 /// Once, in the zygote, before it forks.
-/// @param program  its name
-void prepare_to_starve(std::string_view program);
+void prepare_to_starve();
 
-/// In a child, before its decoder works; once, later calls do nothing.
+/// In a child, before its decoder works, and until its end. Later calls do nothing.
 void starve();
 
 }  // namespace tessera::hostile

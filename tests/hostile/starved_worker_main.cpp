@@ -12,7 +12,6 @@
 namespace {
 
 namespace media = tessera::media;
-using tessera::hostile::prepare_to_starve;
 using tessera::hostile::starve;
 
 media::DecoderProgram program_of(std::string_view name) {
@@ -47,6 +46,6 @@ int main(int /*argc*/, char** argv) {
   const std::string path = argv[0];
   const std::string name = path.substr(path.rfind('/') + 1);
   fed = program_of(name);
-  prepare_to_starve(name);
+  tessera::hostile::prepare_to_starve();
   media::run_decoder_program({{probe, decode_frames}, fed.warm_up, fed.calls});
 }

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "media/codecs/last_words.h"
 #include "media/validate.h"
 #include "sandbox/child_process.h"
 #include "sandbox/memfd.h"
@@ -35,9 +36,10 @@ bool is_sound(const wire::OpenRequest& request, std::size_t n_fds) {
 }
 
 wire::ProbeReply probe_item(const Decoder& decoder, const InputFile& input,
-                            const wire::ImageLimits& limits) {
+                            const wire::ImageLimits& limits, LastWords& words) {
   wire::ProbeReply reply;
   reply.header.index = input.index;
+  words.set(reply);
   const auto file = MappedRegion::map_readonly(input.fd.get(), input.size_bytes);
   if (!file) {
     reply.error = MediaError::kWorkerFailed;
@@ -69,12 +71,13 @@ MediaError decode_into(const Decoder& decoder, const InputFile& input, int outpu
 
 wire::DecodeReply decode_item(const Decoder& decoder, std::span<const InputFile> inputs,
                               const wire::DecodePlan& plan, std::span<const UniqueFd> fds,
-                              const wire::ImageLimits& limits) {
+                              const wire::ImageLimits& limits, LastWords& words) {
   wire::DecodeReply reply;
   reply.header.index = plan.header.index;
   reply.width = plan.target_width;
   reply.height = plan.target_height;
   reply.n_channels = kChannels;
+  words.set(reply);
   const auto input = std::ranges::find(inputs, plan.header.index, &InputFile::index);
   const bool sound = plan.header.kind == wire::Kind::kPlan &&
                      plan.header.version == wire::kVersion && input != inputs.end() &&
@@ -102,20 +105,24 @@ int serve(Channel& channel, const Decoder& decoder, const LockDown& lock_down) {
   if (!is_sound(request, opened.fds.size())) return kExitProtocol;
   if (!lock_down(request)) return kExitLockDown;
 
+  LastWords words(channel);
   std::vector<InputFile> inputs;
   for (std::size_t i = 0; i < opened.fds.size(); ++i) {
     inputs.push_back({std::move(opened.fds[i]), request.size_bytes[i], request.index[i],
                       request.n_frames_wanted[i]});
   }
   for (const InputFile& input : inputs) {
-    const auto reply = probe_item(decoder, input, request.limits);
+    const auto reply = probe_item(decoder, input, request.limits, words);
+    words.clear();
     if (channel.send(reply, {}) != IoStatus::kOk) return kExitDone;
   }
   for (;;) {  // bounded by the other side, which closes or kills
     const auto planned = channel.receive<wire::DecodePlan>(1);
     if (planned.status == IoStatus::kClosed) return kExitDone;
     if (planned.status != IoStatus::kOk) return kExitProtocol;
-    const auto reply = decode_item(decoder, inputs, planned.message, planned.fds, request.limits);
+    const auto reply =
+        decode_item(decoder, inputs, planned.message, planned.fds, request.limits, words);
+    words.clear();
     if (channel.send(reply, {}) != IoStatus::kOk) return kExitDone;
   }
 }
