@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "media/decode_session.h"
@@ -13,6 +14,7 @@ namespace tessera::hostile {
 namespace {
 
 constexpr std::int64_t kGrowthMax = 5'000'000;  // bytes
+constexpr int kModelSide = 448;                 // of what the server wants of an image
 
 media::DecoderOptions workers() {
   media::DecoderOptions options;
@@ -43,7 +45,16 @@ std::string outcome_of(const std::vector<EncodedMedia>& media,
                        const media::DecoderOptions& options) {
   auto session = media::DecodeSession::open(options, {}, media, {});
   if (!session) return session.error().reason;
-  const auto images = session->decode();
+  const auto probed = session->probe();
+  std::vector<ImageSize> targets;
+  if (probed) {
+    for (const media::ProbedImage& image : *probed) {
+      targets.push_back(
+          {std::min(image.size.width, kModelSide), std::min(image.size.height, kModelSide)});
+    }
+  }
+  const auto images =
+      probed ? session->decode(targets) : Result<std::vector<Image>>(probed.error());
   EXPECT_EQ(session->death(), std::nullopt);
   return images ? "accepted" : images.error().reason;
 }

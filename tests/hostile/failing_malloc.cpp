@@ -29,8 +29,9 @@ void TSR_REAL(free)(void* memory);
 namespace tessera::hostile {
 namespace {
 
-// Every allocation up to here is tried; each step beyond is a fortieth of what came before.
+// Every allocation up to here is tried; each step beyond is a part of what came before.
 constexpr std::uint64_t kDense = 40;
+constexpr std::uint64_t kStepPart = 20;
 
 // Constant-initialised, because the loader allocates before anything is constructed.
 constinit std::atomic<bool> starves = false;
@@ -53,7 +54,7 @@ void prepare_to_starve() {
 void starve() {
   if (starves) return;
   first_without = *next;
-  *next += 1 + first_without / kDense;
+  *next += first_without < kDense ? 1 : 1 + first_without / kStepPart;
   starves = true;
 }
 
