@@ -1,6 +1,7 @@
 // For tests: what a model plans from an image's size is what it prepares and encodes.
 #pragma once
 
+#include <array>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -74,7 +75,7 @@ class MadeModel {
 inline Result<Prompt> plan_of(const Model& model, ImageSize size) {
   const auto parts = model.apply_chat_template(user_says("What is this?", 1));
   if (!parts) return parts.error();
-  return model.tokenize(parts.value(), {{ImageInput{size}}});
+  return model.tokenize(parts.value(), std::array{ImageInput{size}});
 }
 
 inline Image grey_image(ImageSize size) {
