@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -42,6 +43,16 @@ struct KeyLine {
   std::string_view name;  // empty = none
   std::string_view key;
 };
+
+std::string hexadecimal(std::span<const std::uint8_t> bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : bytes) {
+    text += kDigits[byte >> 4U];
+    text += kDigits[byte & 0xFU];
+  }
+  return text;
+}
 
 /// Empty for a blank line or a comment.
 Result<std::optional<KeyLine>> read_line(std::string_view text, int line) {
@@ -95,9 +106,13 @@ Result<ApiKeys> ApiKeys::parse(std::string_view text) {
     }
     if (parsed->name.empty()) {
       entry.tenant = TenantId{++n_tenants};
+      keys.stable_names_.push_back("key:" + hexadecimal(entry.digest));
     } else {
       const auto [place, is_new] = tenants.try_emplace(std::string(parsed->name));
-      if (is_new) place->second = TenantId{++n_tenants};
+      if (is_new) {
+        place->second = TenantId{++n_tenants};
+        keys.stable_names_.push_back("name:" + std::string(parsed->name));
+      }
       entry.tenant = place->second;
     }
     keys.entries_.push_back(entry);

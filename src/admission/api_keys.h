@@ -46,6 +46,10 @@ class ApiKeys {
   /// @errors     unauthenticated
   Result<TenantId> authenticate(std::string_view key) const;
 
+  /// Of each tenant by its number, what it keeps when the file is edited: its name, or the digest
+  /// of a key without one. No two are the same.
+  std::vector<std::string> stable_names() const { return stable_names_; }
+
  private:
   using Digest = std::array<std::uint8_t, 32>;
   struct Entry {
@@ -55,6 +59,7 @@ class ApiKeys {
   static Digest digest_of(std::string_view key);
 
   std::vector<Entry> entries_;
+  std::vector<std::string> stable_names_{"everyone"};
 };
 
 }  // namespace tessera::admission

@@ -41,6 +41,24 @@ TEST(ApiKeys, LinesWithTheSameNameAreOneTenant) {
   EXPECT_EQ(keys->authenticate("second-key-of-alice")->value, 1U);
 }
 
+TEST(ApiKeys, StableNamesFollowTheTenantWhenTheFileIsEdited) {
+  const std::string nameless(kAlice);
+  const auto before = ApiKeys::parse("bob: " + std::string(kBob) + "\n" + nameless + "\n");
+  const auto after = ApiKeys::parse("carl: key-of-carl-0123456789\n" + nameless +
+                                    "\nbob: another-key-of-bob-012\nbob: " + kBob + "\n");
+  ASSERT_TRUE(before && after);
+  const auto name_of = [](const ApiKeys& keys, const std::string& key) {
+    return keys.stable_names().at(keys.authenticate(key)->value);
+  };
+
+  EXPECT_EQ(name_of(*before, kBob), name_of(*after, kBob));
+  EXPECT_EQ(name_of(*before, nameless), name_of(*after, nameless));
+  EXPECT_EQ(name_of(*after, kBob), "name:bob");
+  EXPECT_EQ(name_of(*after, nameless).find(nameless), std::string::npos) << "never the key itself";
+  EXPECT_EQ(after->stable_names().size(), 4U);
+  EXPECT_EQ(ApiKeys().stable_names(), std::vector<std::string>{"everyone"});
+}
+
 TEST(ApiKeys, AWrongAndAMissingKeyAreToldApart) {
   const auto keys = ApiKeys::parse(kAlice);
   ASSERT_TRUE(keys);

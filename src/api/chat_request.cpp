@@ -289,7 +289,7 @@ Result<void> read_visual_tokens(const Field& body, std::optional<int>& n_max) {
   return {};
 }
 
-/// {"tessera": {"cache": {"scope": "tenant", "ttl_seconds": 600}}}
+/// {"tessera": {"cache": {"scope": "tenant", "tier": "memory", "ttl_seconds": 600}}}
 Result<void> read_cache_policy(const Field& body, CachePolicy& policy) {
   const std::optional<Field> ours = body.find("tessera");
   if (!ours) return {};
@@ -299,8 +299,18 @@ Result<void> read_cache_policy(const Field& body, CachePolicy& policy) {
   TSR_RETURN_IF_ERROR(cache->expect_object());
   if (const std::optional<Field> scope = cache->find("scope")) {
     TSR_ASSIGN_OR_RETURN(const std::string word, scope->string());
-    if (word != "tenant" && word != "request") return scope->wrong_value("'tenant' or 'request'");
-    if (word == "request") policy.scope = CachePolicy::Scope::kRequest;
+    if (word == "request") {
+      policy.scope = CachePolicy::Scope::kRequest;
+    } else if (word == "none") {
+      policy.scope = CachePolicy::Scope::kNone;
+    } else if (word != "tenant") {
+      return scope->wrong_value("'tenant', 'request' or 'none'");
+    }
+  }
+  if (const std::optional<Field> tier = cache->find("tier")) {
+    TSR_ASSIGN_OR_RETURN(const std::string word, tier->string());
+    if (word != "memory" && word != "all") return tier->wrong_value("'memory' or 'all'");
+    if (word == "memory") policy.tier = CachePolicy::Tier::kMemory;
   }
   if (const std::optional<Field> ttl = cache->find("ttl_seconds")) {
     TSR_ASSIGN_OR_RETURN(const std::int64_t seconds, ttl->integer(1, kCacheSecondsMax));

@@ -83,6 +83,32 @@ TEST(ChatRequest, RefusesLimitsOfWrongTypesWithoutRepeatingTheirNames) {
   EXPECT_FALSE(parse_with(many + "}}"));
 }
 
+TEST(ChatRequest, ReadsWhereAndForWhomFeaturesAreKept) {
+  using Scope = CachePolicy::Scope;
+  using Tier = CachePolicy::Tier;
+  struct Case {
+    std::string cache;
+    Scope scope;
+    Tier tier;
+  };
+  for (const Case& c :
+       {Case{"{}", Scope::kTenant, Tier::kAll},
+        Case{R"({"scope":"tenant","tier":"all"})", Scope::kTenant, Tier::kAll},
+        Case{R"({"scope":"request"})", Scope::kRequest, Tier::kAll},
+        Case{R"({"scope":"none"})", Scope::kNone, Tier::kAll},
+        Case{R"({"tier":"memory","ttl_seconds":60})", Scope::kTenant, Tier::kMemory}}) {
+    const auto call = parse_with(R"("tessera":{"cache":)" + c.cache + "}");
+    ASSERT_TRUE(call) << call.error().message;
+    EXPECT_EQ(call->request.cache.scope, c.scope) << c.cache;
+    EXPECT_EQ(call->request.cache.tier, c.tier) << c.cache;
+  }
+  for (const char* wrong : {R"({"tier":"disk"})", R"({"tier":1})", R"({"scope":"server"})"}) {
+    const auto call = parse_with(R"("tessera":{"cache":)" + std::string(wrong) + "}");
+    ASSERT_FALSE(call) << wrong;
+    EXPECT_TRUE(call.error().param.starts_with("tessera.cache.")) << call.error().param;
+  }
+}
+
 TEST(ChatRequest, ReadsTurnsAndKeepsImagesInTheOrderOfTheirParts) {
   const auto call =
       parse(R"({"metadata":{"url":"data:;base64,QUFB"},"messages":[)"

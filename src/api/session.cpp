@@ -369,7 +369,10 @@ asio::awaitable<void> Session::chat(Exchange& exchange, bool plan_only) {
     co_return;
   }
 
-  if (exchange.no_store) call->request.cache.scope = CachePolicy::Scope::kRequest;
+  CachePolicy::Scope& scope = call->request.cache.scope;
+  if (exchange.no_store && scope == CachePolicy::Scope::kTenant) {
+    scope = CachePolicy::Scope::kRequest;
+  }
   call->request.plan_only = plan_only;
   content_log::ContentLog* log = context_.options.content_log;
   if (log == nullptr || plan_only) {

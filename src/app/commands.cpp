@@ -28,9 +28,9 @@ constexpr std::chrono::milliseconds kStopGrace{700};
 /// interrupted and may take longer.
 constexpr std::chrono::milliseconds kStopDeadline{500};
 
-/// Ends the process when stopping takes too long. Nothing is lost: every answer has ended, and the
-/// server keeps nothing on disk but its content log, whose lines have gone there unless the disk
-/// stands still.
+/// Ends the process when stopping takes too long. Nothing is lost: every answer has ended, lines of
+/// the content log have gone to the disk unless it stands still, and the disk tier of the feature
+/// cache may be stopped at any moment.
 class StopDeadline {
  public:
   StopDeadline() : thread_([this](const std::stop_token& stop) { run(stop); }) {}
@@ -55,34 +55,47 @@ struct Session {
   std::unique_ptr<metrics::Metrics> metrics;
   Decoders decoders;
   MediaSources sources;
+  admission::ApiKeys keys;
+  FeatureDisk disk;
   std::unique_ptr<pipeline::Pipeline> pipeline;
   std::unique_ptr<content_log::ContentLog> content_log;  // null = none is written
 };
 
-/// Files of the command line need no other source of media.
-enum class WithSources { kNo, kYes };
+Result<admission::ApiKeys> load_keys(const cli::Settings& settings) {
+  if (settings.api_key_file.empty()) return admission::ApiKeys();
+  return admission::ApiKeys::load(settings.api_key_file);
+}
 
-Result<std::unique_ptr<Session>> open_session(const cli::SettingFlags& flags, WithSources with) {
+/// A server has clients with keys, other sources of media than files of the command line, and
+/// features that outlive it. A command runs beside a server that has the disk tier.
+enum class SessionOf { kCommand, kServer };
+
+Result<std::unique_ptr<Session>> open_session(const cli::SettingFlags& flags, SessionOf whose) {
   auto session = std::make_unique<Session>();
   TSR_ASSIGN_OR_RETURN(session->settings, read_settings(flags));
   session->metrics = std::make_unique<metrics::Metrics>(build_info());
   const cli::Settings& settings = session->settings.values;
   TSR_ASSIGN_OR_RETURN(StartingDecoders decoders, begin_decoders(settings));
-  if (with == WithSources::kYes) {
+  std::optional<cache::WeightsFile> weights;
+  if (whose == SessionOf::kServer) {
+    TSR_ASSIGN_OR_RETURN(session->keys, load_keys(settings));
     TSR_ASSIGN_OR_RETURN(session->sources,
                          open_media_sources(settings, session->clock, *session->metrics));
+    TSR_ASSIGN_OR_RETURN(weights, open_weights(settings));
   }
   TSR_ASSIGN_OR_RETURN(runtime::LoadedModel model, load_model(settings));
+  TSR_ASSIGN_OR_RETURN(session->disk, open_feature_disk(settings, weights, session->keys));
   TSR_ASSIGN_OR_RETURN(session->decoders,
                        finish_decoders(std::move(decoders), session->clock, *session->metrics));
-  session->pipeline = start_pipeline(settings, std::move(model), session->decoders.zygotes(),
-                                     session->sources, session->clock, *session->metrics);
+  session->pipeline =
+      start_pipeline(settings, std::move(model), session->decoders.zygotes(), session->sources,
+                     session->disk, session->clock, *session->metrics);
   return session;
 }
 
 ExitCode run(const cli::AskOptions& options, SignalWatcher& signals,
              const cli::Terminal& terminal) {
-  auto session = open_session(options.settings, WithSources::kNo);
+  auto session = open_session(options.settings, SessionOf::kCommand);
   if (!session) return cli::print_startup_error(session.error(), options.json, terminal);
   Session& s = **session;
   Trace trace(s.clock.now());
@@ -95,7 +108,7 @@ ExitCode run(const cli::AskOptions& options, SignalWatcher& signals,
 
 ExitCode run(const cli::PlanOptions& options, SignalWatcher& signals,
              const cli::Terminal& terminal) {
-  auto session = open_session(options.settings, WithSources::kNo);
+  auto session = open_session(options.settings, SessionOf::kCommand);
   if (!session) return cli::print_startup_error(session.error(), options.json, terminal);
   Session& s = **session;
   auto media =
@@ -122,11 +135,6 @@ api::HttpOptions http_options(const Session& session, admission::ApiKeys keys,
   return http;
 }
 
-Result<admission::ApiKeys> load_keys(const cli::Settings& settings) {
-  if (settings.api_key_file.empty()) return admission::ApiKeys();
-  return admission::ApiKeys::load(settings.api_key_file);
-}
-
 void print_level(sandbox::SandboxLevel level, const cli::Terminal& terminal) {
   const bool safe = level != sandbox::SandboxLevel::kC;
   terminal.out << "tessera: image decoders at sandbox level " << sandbox::to_string(level)
@@ -151,8 +159,6 @@ Result<std::unique_ptr<content_log::ContentLog>> open_content_log(const cli::Set
 
 ExitCode serve(Session& session, SignalWatcher& signals, const cli::Terminal& terminal) {
   const cli::Settings& settings = session.settings.values;
-  auto keys = load_keys(settings);
-  if (!keys) return cli::print_startup_error(keys.error(), false, terminal);
   auto content_log = open_content_log(settings, *session.metrics);
   if (!content_log) return cli::print_startup_error(content_log.error(), false, terminal);
   session.content_log = *std::move(content_log);
@@ -160,7 +166,7 @@ ExitCode serve(Session& session, SignalWatcher& signals, const cli::Terminal& te
   pipeline::Pipeline& pipeline = *session.pipeline;
   metrics::Metrics& metrics = *session.metrics;
   api::HttpServer server(
-      http_options(session, *std::move(keys), level), pipeline,
+      http_options(session, std::move(session.keys), level), pipeline,
       [&pipeline, &metrics, uploads = session.sources.uploads.get()] {
         pipeline.publish_gauges();
         if (uploads != nullptr) metrics.set_upload_bytes(uploads->total_bytes());
@@ -190,7 +196,7 @@ ExitCode run(const cli::ServeOptions& options, SignalWatcher& signals,
     terminal.out << cli::print_config(*settings);
     return ExitCode::kOk;
   }
-  auto session = open_session(options.settings, WithSources::kYes);
+  auto session = open_session(options.settings, SessionOf::kServer);
   if (!session) return cli::print_startup_error(session.error(), false, terminal);
   set_log_level((*session)->settings.values.log_level);
   set_log_format((*session)->settings.values.log_format);

@@ -145,10 +145,38 @@ Result<runtime::LoadedModel> load_model(const cli::Settings& settings) {
   return load_runtime(settings);
 }
 
+Result<std::optional<cache::WeightsFile>> open_weights(const cli::Settings& settings) {
+  if (settings.cache_dir.empty() || settings.mmproj_path.empty()) {
+    return std::optional<cache::WeightsFile>();
+  }
+  TSR_ASSIGN_OR_RETURN(cache::WeightsFile weights, cache::WeightsFile::open(settings.mmproj_path));
+  return std::optional(std::move(weights));
+}
+
+Result<FeatureDisk> open_feature_disk(const cli::Settings& settings,
+                                      const std::optional<cache::WeightsFile>& weights,
+                                      const admission::ApiKeys& keys) {
+  FeatureDisk disk;
+  if (!weights) return disk;
+  TSR_ASSIGN_OR_RETURN(const Digest digest, weights->digest());
+  cache::DiskTierOptions options;
+  options.folder = settings.cache_dir;
+  options.secret_file = settings.cache_secret_file;
+  options.bytes_max = settings.cache_dir_bytes;
+  options.half = !settings.feature_cache_f32;
+  options.tenants = cache::TenantNames(keys.stable_names());
+  TSR_ASSIGN_OR_RETURN(disk.tier, cache::DiskTier::open(std::move(options)));
+  // The processor's features are part of it: other instructions round differently.
+  disk.encoder = runtime_name() + "; " + runtime_description() + "; mmproj ";
+  disk.encoder.append(digest.bytes.begin(), digest.bytes.end());
+  return disk;
+}
+
 std::unique_ptr<pipeline::Pipeline> start_pipeline(const cli::Settings& settings,
                                                    runtime::LoadedModel model,
                                                    const media::DecoderZygotes& decoders,
-                                                   const MediaSources& sources, const Clock& clock,
+                                                   const MediaSources& sources,
+                                                   const FeatureDisk& disk, const Clock& clock,
                                                    metrics::Metrics& metrics) {
   pipeline::PipelineOptions options;
   options.decoder.zygotes = decoders;
@@ -160,6 +188,8 @@ std::unique_ptr<pipeline::Pipeline> start_pipeline(const cli::Settings& settings
   options.n_visual_rows = settings.step_visual_rows;
   options.model_name = settings.model_name;
   options.features = {settings.feature_cache_bytes, !settings.feature_cache_f32};
+  options.feature_disk = disk.tier.get();
+  options.encoder = disk.encoder;
   return std::make_unique<pipeline::Pipeline>(std::move(model), options, clock, metrics);
 }
 

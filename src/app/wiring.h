@@ -4,6 +4,9 @@
 #include <memory>
 #include <optional>
 
+#include "admission/api_keys.h"
+#include "cache/disk_tier.h"
+#include "cache/weights_file.h"
 #include "cli/command_line.h"
 #include "cli/settings.h"
 #include "core/clock.h"
@@ -37,12 +40,30 @@ Result<MediaSources> open_media_sources(const cli::Settings& settings, const Clo
 /// @errors  those of runtime load
 Result<runtime::LoadedModel> load_model(const cli::Settings& settings);
 
+/// The disk tier of the feature cache, and what computes the features that it keeps.
+struct FeatureDisk {
+  std::unique_ptr<cache::DiskTier> tier;  // null = there is none
+  std::string encoder;
+};
+
+/// The file that an opening disk tier has to know by its content; nothing when there is no such
+/// tier, or no encoder. Before the model is loaded: FeatureDisk is about the same file.
+/// @errors  not_found (`weights_unreadable`)
+Result<std::optional<cache::WeightsFile>> open_weights(const cli::Settings& settings);
+
+/// After the model was loaded.
+/// @errors  those of DiskTier::open() and WeightsFile::digest()
+Result<FeatureDisk> open_feature_disk(const cli::Settings& settings,
+                                      const std::optional<cache::WeightsFile>& weights,
+                                      const admission::ApiKeys& keys);
+
 /// Starts every stage.
-/// @param decoders, sources  outlive the pipeline
+/// @param decoders, sources, disk  outlive the pipeline
 std::unique_ptr<pipeline::Pipeline> start_pipeline(const cli::Settings& settings,
                                                    runtime::LoadedModel model,
                                                    const media::DecoderZygotes& decoders,
-                                                   const MediaSources& sources, const Clock& clock,
+                                                   const MediaSources& sources,
+                                                   const FeatureDisk& disk, const Clock& clock,
                                                    metrics::Metrics& metrics);
 
 metrics::BuildInfo build_info();

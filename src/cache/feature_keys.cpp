@@ -1,12 +1,11 @@
 #include "cache/feature_keys.h"
 
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
-#include <openssl/rand.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/check.h"
@@ -15,7 +14,7 @@ namespace tessera::cache {
 namespace {
 
 /// Of the encoding; a change of its fields or their order needs a new one.
-constexpr std::uint64_t kEncodingVersion = 1;
+constexpr std::uint64_t kEncodingVersion = 2;
 
 /// Fields of eight bytes, least significant first.
 class Encoding {
@@ -44,13 +43,6 @@ Digest digest_of(std::string_view text) {
   return digest;
 }
 
-std::array<std::uint8_t, 32> random_secret() {
-  std::array<std::uint8_t, 32> secret{};
-  // Without entropy nothing of TLS or of the keys would work either.
-  TSR_CHECK(RAND_bytes(secret.data(), static_cast<int>(secret.size())) == 1);
-  return secret;
-}
-
 }  // namespace
 
 Result<Digest> content_digest(int file, std::size_t n_bytes) {
@@ -69,18 +61,19 @@ Result<Digest> content_digest(int file, std::size_t n_bytes) {
   return digest;
 }
 
-FeatureKeys::FeatureKeys(const std::array<std::uint8_t, 32>& secret, const std::string& encoder)
-    : secret_(secret), encoder_(digest_of(encoder)) {}
+FeatureKeys::FeatureKeys(const SecretKey& secret, const std::string& encoder, TenantNames tenants)
+    : secret_(secret), encoder_(digest_of(encoder)), tenants_(std::move(tenants)) {}
 
-FeatureKeys::FeatureKeys(const std::string& encoder) : FeatureKeys(random_secret(), encoder) {}
+FeatureKeys::FeatureKeys(const std::string& encoder) : FeatureKeys(SecretKey::random(), encoder) {}
 
 Digest FeatureKeys::key(const FeatureOrigin& origin) const {
   Encoding encoding;
   encoding.add(kEncodingVersion);
   encoding.add(encoder_);
-  encoding.add(std::uint64_t{origin.tenant.value});
+  encoding.add(digest_of(tenants_.name(origin.tenant)));
   encoding.add(std::uint64_t{origin.only_for ? 1U : 0U});
   encoding.add(origin.only_for ? origin.only_for->value : 0);
+  encoding.add(std::uint64_t{origin.mention});
   encoding.add(origin.content);
   encoding.add(std::uint64_t{origin.frame});
   encoding.add(origin.decoded);
@@ -88,12 +81,7 @@ Digest FeatureKeys::key(const FeatureOrigin& origin) const {
   encoding.add(origin.n_tiles);
   encoding.add(origin.tile);
   encoding.add(origin.n_tokens);
-  Digest key;
-  unsigned int n_bytes = 0;
-  TSR_CHECK(HMAC(EVP_sha256(), secret_.data(), static_cast<int>(secret_.size()),
-                 encoding.bytes().data(), encoding.bytes().size(), key.bytes.data(),
-                 &n_bytes) != nullptr);
-  return key;
+  return secret_.name("features", encoding.bytes());
 }
 
 }  // namespace tessera::cache

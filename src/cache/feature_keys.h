@@ -1,6 +1,9 @@
 // Names of visual features: who may use them, and everything that their values depend on.
 //
-//   key = HMAC-SHA-256(server secret, encoding of FeatureOrigin and of the encoder's identity)
+//   key = HMAC-SHA-256(secret, encoding of FeatureOrigin and of the encoder's identity)
+//
+// With the secret, the names of tenants and the encoder's identity of a disk tier, a key is the
+// same after a restart; otherwise it is of this process alone.
 //
 // The encoding is versioned and canonical: fields in a fixed order, each of a fixed width, so that
 // two origins never have one encoding. The tenant is part of it: a key of one tenant cannot be made
@@ -9,11 +12,12 @@
 // @thread any; immutable
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "cache/secret_key.h"
+#include "cache/tenant_names.h"
 #include "core/digest.h"
 #include "core/ids.h"
 #include "core/image.h"
@@ -32,6 +36,7 @@ struct FeatureOrigin {
   int tile = 0;
   int n_tokens = 0;
   std::optional<RequestId> only_for;  // a request that shares with no other
+  std::uint32_t mention = 0;          // one that shares nothing inside itself either counts them
 };
 
 /// @param file  sealed: its size does not change meanwhile
@@ -41,8 +46,8 @@ Result<Digest> content_digest(int file, std::size_t n_bytes);
 class FeatureKeys {
  public:
   /// @param encoder  what computes: weights, preprocessing, library; any text
-  /// @param secret   of the server; makes keys that nobody else can
-  FeatureKeys(const std::array<std::uint8_t, 32>& secret, const std::string& encoder);
+  /// @param secret   makes keys that nobody else can
+  FeatureKeys(const SecretKey& secret, const std::string& encoder, TenantNames tenants = {});
 
   /// With a secret that lives as long as the process.
   explicit FeatureKeys(const std::string& encoder);
@@ -50,8 +55,9 @@ class FeatureKeys {
   Digest key(const FeatureOrigin& origin) const;
 
  private:
-  std::array<std::uint8_t, 32> secret_;
+  SecretKey secret_;
   Digest encoder_;
+  TenantNames tenants_;
 };
 
 }  // namespace tessera::cache

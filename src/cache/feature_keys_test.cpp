@@ -13,7 +13,7 @@
 namespace tessera::cache {
 namespace {
 
-constexpr std::array<std::uint8_t, 32> kSecret{1, 2, 3};
+const SecretKey kSecret({1, 2, 3});
 
 FeatureOrigin origin() {
   FeatureOrigin origin;
@@ -52,6 +52,7 @@ TEST(FeatureKeys, DifferWhenAnyComponentDiffers) {
       [](FeatureOrigin& o) { o.n_tokens += 1; },
       [](FeatureOrigin& o) { o.only_for = RequestId{0}; },
       [](FeatureOrigin& o) { o.only_for = RequestId{1}; },
+      [](FeatureOrigin& o) { o.mention = 1; },
   };
   const FeatureKeys keys(kSecret, "encoder");
   std::set<Digest> all{keys.key(origin())};
@@ -61,9 +62,31 @@ TEST(FeatureKeys, DifferWhenAnyComponentDiffers) {
     EXPECT_TRUE(all.insert(keys.key(changed)).second) << "change " << all.size();
   }
   EXPECT_TRUE(all.insert(FeatureKeys(kSecret, "other encoder").key(origin())).second);
-  EXPECT_TRUE(all.insert(FeatureKeys({1, 2, 4}, "encoder").key(origin())).second);
+  EXPECT_TRUE(all.insert(FeatureKeys(SecretKey({1, 2, 4}), "encoder").key(origin())).second);
   EXPECT_TRUE(all.insert(FeatureKeys("encoder").key(origin())).second) << "a secret of its own";
   EXPECT_TRUE(all.insert(FeatureKeys("encoder").key(origin())).second);
+}
+
+TEST(FeatureKeys, AreOfATenantsNameAndNotOfItsPlaceInAKeyFile) {
+  const FeatureKeys before(kSecret, "encoder", TenantNames({"", "anna", "ben"}));
+  const FeatureKeys after(kSecret, "encoder", TenantNames({"", "carl", "anna", "ben"}));
+  FeatureOrigin origin_before = origin();
+  FeatureOrigin origin_after = origin();
+  origin_before.tenant = TenantId{1};
+  origin_after.tenant = TenantId{2};
+
+  EXPECT_EQ(before.key(origin_before), after.key(origin_after));
+  EXPECT_NE(before.key(origin_before), after.key(origin_before)) << "carl is not anna";
+}
+
+TEST(FeatureKeys, ATenantWithoutANameIsNoneThatIsNamedLikeItsNumber) {
+  const FeatureKeys keys(kSecret, "encoder", TenantNames({"1", "number 1", "name 1"}));
+  std::set<Digest> all;
+  for (std::uint32_t tenant = 0; tenant < 6; ++tenant) {
+    FeatureOrigin of_tenant = origin();
+    of_tenant.tenant = TenantId{tenant};
+    EXPECT_TRUE(all.insert(keys.key(of_tenant)).second) << tenant;
+  }
 }
 
 Digest digest_of(std::string_view text, std::size_t n_bytes) {

@@ -46,6 +46,9 @@ struct Settings {
   // Cache.
   std::size_t feature_cache_bytes = 512 * kMiB;
   bool feature_cache_f32 = false;  // keep features as they are, not as halves
+  std::string cache_dir;           // folder of the disk tier; empty = none
+  std::size_t cache_dir_bytes = 8192 * kMiB;
+  std::string cache_secret_file;  // empty = inside cache_dir
 
   // Media.
   int n_media_threads = 2;

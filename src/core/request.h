@@ -66,10 +66,16 @@ struct ResponseFormat {
   std::string json_schema;  // JSON text; only for kJsonSchema
 };
 
-/// Who may use the features of a request's images, and how long.
+/// Who may use the features of a request's images, where they are kept, and how long.
 struct CachePolicy {
-  enum class Scope { kTenant, kRequest };
+  enum class Scope {
+    kTenant,   // requests of the tenant share them
+    kRequest,  // images of the request share them
+    kNone,     // each mention of an image is computed
+  };
+  enum class Tier { kMemory, kAll };
   Scope scope = Scope::kTenant;
+  Tier tier = Tier::kAll;
   std::optional<std::chrono::seconds> time_to_live;  // from when they were made; unset = no end
 };
 

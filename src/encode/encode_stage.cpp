@@ -10,7 +10,7 @@
 
 namespace tessera::encode {
 
-EncodeStage::EncodeStage(std::unique_ptr<runtime::Encoder> encoder, cache::FeatureCache& cache,
+EncodeStage::EncodeStage(std::unique_ptr<runtime::Encoder> encoder, cache::FeatureStore& cache,
                          std::size_t capacity, const Clock& clock, EncodeObserver* observer,
                          Next next)
     : encoder_(std::move(encoder)),
@@ -86,7 +86,7 @@ void EncodeStage::do_tile(EncodeQueue::WantedTile& tile, const std::stop_token& 
 Result<std::shared_ptr<const Embedding>> EncodeStage::encode(const EncodeQueue::WantedTile& tile,
                                                              const std::stop_token& stop) {
   TSR_CHECK(encoder_ != nullptr);
-  if (auto known = cache_.find(tile.key)) return known;
+  if (auto known = cache_.find_in_memory(tile.key)) return known;
   std::stop_token abandoned;
   {
     MutexLock lock(mutex_);
@@ -102,8 +102,7 @@ Result<std::shared_ptr<const Embedding>> EncodeStage::encode(const EncodeQueue::
                           std::to_string(tile.n_tokens) + " were planned");
   }
   if (observer_ != nullptr) observer_->on_encode(tile.n_patches, duration);
-  return cache_.store(tile.key, tile.tenant, std::move(embedding), duration,
-                      tile.policy.scope == CachePolicy::Scope::kTenant, tile.policy.time_to_live);
+  return cache_.store(tile.key, tile.tenant, std::move(embedding), duration, tile.policy);
 }
 
 void EncodeStage::take_off(EncodeQueue::WantedTile& tile) {

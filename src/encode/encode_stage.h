@@ -13,7 +13,7 @@
 #include <stop_token>
 #include <thread>
 
-#include "cache/feature_cache.h"
+#include "cache/feature_store.h"
 #include "core/clock.h"
 #include "core/in_flight.h"
 #include "core/mutex.h"
@@ -43,7 +43,7 @@ class EncodeStage {
   /// @param cache     outlives the stage
   /// @param capacity  of the queue; at least as many as may be admitted, so that it never refuses
   /// @param observer  may be null; outlives the stage
-  EncodeStage(std::unique_ptr<runtime::Encoder> encoder, cache::FeatureCache& cache,
+  EncodeStage(std::unique_ptr<runtime::Encoder> encoder, cache::FeatureStore& cache,
               std::size_t capacity, const Clock& clock, EncodeObserver* observer, Next next);
   ~EncodeStage() { shutdown(); }
 
@@ -81,7 +81,7 @@ class EncodeStage {
   void end_stopped();
 
   const std::unique_ptr<runtime::Encoder> encoder_;
-  cache::FeatureCache& cache_;
+  cache::FeatureStore& cache_;
   const std::size_t capacity_;
   const Clock& clock_;
   EncodeObserver* const observer_;

@@ -80,7 +80,7 @@ class EncodeStageTest : public ::testing::Test, public EncodeObserver {
   static constexpr std::size_t kCapacity = 4;
   const std::shared_ptr<FakeControl> control_ = std::make_shared<FakeControl>();
   SteadyClock clock_;
-  cache::FeatureCache cache_{{1'000'000, true}, clock_};
+  cache::FeatureStore cache_{{1'000'000, true}, clock_};
   Client client_;
   runtime::LoadedModel loaded_;
   std::atomic<int> n_encodes_{0};
@@ -176,7 +176,7 @@ TEST_F(EncodeStageTest, FeaturesOfARequestThatSharesWithNoneAreNotKept) {
   await_done();
 
   EXPECT_EQ(n_encodes_, 1) << "the same image twice";
-  EXPECT_EQ(cache_.stats().n_entries, 0U);
+  EXPECT_EQ(cache_.memory_stats().n_entries, 0U);
 }
 
 TEST_F(EncodeStageTest, ShutdownEndsWhatRunsAndWhatWaits) {

@@ -65,8 +65,14 @@ constexpr std::array<LabelDefinition, 2> kBuildLabels{{
     {"runtime", {}, "what computes, with the commit it was built from"},
 }};
 constexpr std::array<LabelDefinition, 1> kFetchLabels{{{"outcome", kFetchOutcomes, ""}}};
-constexpr std::array<std::string_view, 3> kRemovalReasons{"room", "expired", "forgotten"};
-constexpr std::array<LabelDefinition, 1> kRemovalLabels{{{"reason", kRemovalReasons, ""}}};
+constexpr std::array<std::string_view, 2> kFeatureTiers{"memory", "disk"};
+constexpr std::array<LabelDefinition, 1> kTierLabels{{{"tier", kFeatureTiers, ""}}};
+constexpr std::array<std::string_view, 4> kRemovalReasons{"room", "expired", "forgotten",
+                                                          "unreadable"};
+constexpr std::array<LabelDefinition, 2> kRemovalLabels{{
+    {"tier", kFeatureTiers, ""},
+    {"reason", kRemovalReasons, ""},
+}};
 constexpr std::array<LabelDefinition, 1> kRowLabels{{{"kind", kRowKinds, ""}}};
 constexpr std::array<LabelDefinition, 2> kDeathLabels{{
     {"class", kDecoderClasses, ""},
@@ -200,17 +206,17 @@ const std::array<MetricDefinition, kMetricCount> kTable{{
      kCounter,
      "tessera_feature_cache_hits_total",
      "tiles",
-     {},
+     kTierLabels,
      {},
      "Tiles whose features were in the cache."},
     {kFeatureMisses,
      kCounter,
      "tessera_feature_cache_misses_total",
      "tiles",
+     kTierLabels,
      {},
-     {},
-     "Looks into the cache that found nothing; a tile is looked up when its request is planned and "
-     "before it is encoded."},
+     "Looks into the cache that found nothing; a tile is looked up when its request is planned, in "
+     "memory and then on disk, and in memory before it is encoded."},
     {kFeatureSharedTiles,
      kCounter,
      "tessera_feature_cache_shared_total",
@@ -229,23 +235,37 @@ const std::array<MetricDefinition, kMetricCount> kTable{{
      kCounter,
      "tessera_feature_cache_saved_seconds_total",
      "seconds",
-     {},
+     kTierLabels,
      {},
      "Time of encoding that hits made unnecessary."},
     {kFeatureBytes,
      kGauge,
      "tessera_feature_cache_bytes",
      "bytes",
+     kTierLabels,
      {},
-     {},
-     "Memory of the feature cache."},
+     "Memory and disk space of the feature cache."},
     {kFeatureEntries,
      kGauge,
      "tessera_feature_cache_entries",
      "tiles",
-     {},
+     kTierLabels,
      {},
      "Tiles in the feature cache."},
+    {kFeatureDropped,
+     kCounter,
+     "tessera_feature_cache_dropped_total",
+     "tiles",
+     kTierLabels,
+     {},
+     "Tiles that were not kept because too many waited to be written."},
+    {kFeatureErrors,
+     kCounter,
+     "tessera_feature_cache_errors_total",
+     "errors",
+     kTierLabels,
+     {},
+     "Errors of the file system, a full disk included; the tier is off after the first."},
     {kStepSeconds,
      kHistogram,
      "tessera_step_seconds",

@@ -41,6 +41,8 @@ enum class MetricId {
   kFeatureSavedSeconds,
   kFeatureBytes,
   kFeatureEntries,
+  kFeatureDropped,
+  kFeatureErrors,
   kStepSeconds,
   kStepRows,
   kQueueDepth,
@@ -52,7 +54,7 @@ enum class MetricId {
   kBugs,
 };
 
-inline constexpr std::size_t kMetricCount = 35;
+inline constexpr std::size_t kMetricCount = 37;
 
 struct LabelDefinition {
   std::string_view name;

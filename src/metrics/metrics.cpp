@@ -81,11 +81,13 @@ std::vector<Histogram*> histograms(prometheus::Registry& registry, MetricId id) 
   return series;
 }
 
-std::vector<Gauge*> queue_gauges(prometheus::Registry& registry) {
-  auto& family = gauges(registry, MetricId::kQueueDepth);
+/// One gauge for each value of the metric's only label.
+std::vector<Gauge*> gauges_by_label(prometheus::Registry& registry, MetricId id) {
+  auto& family = gauges(registry, id);
+  const LabelDefinition& label = definition(id).labels.front();
   std::vector<Gauge*> series;
-  for (std::string_view queue : definition(MetricId::kQueueDepth).labels.front().values) {
-    series.push_back(&family.Add({{"queue", std::string(queue)}}));
+  for (std::string_view value : label.values) {
+    series.push_back(&family.Add({{std::string(label.name), std::string(value)}}));
   }
   return series;
 }
@@ -101,15 +103,16 @@ std::vector<Counter*> counters_by_label(prometheus::Registry& registry, MetricId
   return series;
 }
 
-/// Every series, class by class, from the start: a rate over the first death counts.
-std::vector<Counter*> death_counters(prometheus::Registry& registry) {
-  auto& family = counters(registry, MetricId::kDecoderDeaths);
-  const auto labels = definition(MetricId::kDecoderDeaths).labels;
+/// Every series of two labels, the values of the first outside, from the start: a rate over the
+/// first event counts.
+std::vector<Counter*> counters_by_two_labels(prometheus::Registry& registry, MetricId id) {
+  auto& family = counters(registry, id);
+  const auto labels = definition(id).labels;
   std::vector<Counter*> series;
-  for (std::string_view decoder_class : labels[0].values) {
-    for (std::string_view cause : labels[1].values) {
-      series.push_back(
-          &family.Add({{"class", std::string(decoder_class)}, {"cause", std::string(cause)}}));
+  for (std::string_view first : labels[0].values) {
+    for (std::string_view second : labels[1].values) {
+      series.push_back(&family.Add({{std::string(labels[0].name), std::string(first)},
+                                    {std::string(labels[1].name), std::string(second)}}));
     }
   }
   return series;
@@ -149,17 +152,20 @@ struct Metrics::Series {
   Histogram& step_seconds = *histograms(registry, MetricId::kStepSeconds).front();
   std::vector<Histogram*> step_rows = histograms(registry, MetricId::kStepRows);
 
-  std::vector<Counter*> decoder_deaths = death_counters(registry);
+  std::vector<Counter*> decoder_deaths = counters_by_two_labels(registry, MetricId::kDecoderDeaths);
   Family<Gauge>& sandbox_level = gauges(registry, MetricId::kSandboxLevel);
-  std::vector<Gauge*> queue_depth = queue_gauges(registry);
+  std::vector<Gauge*> queue_depth = gauges_by_label(registry, MetricId::kQueueDepth);
   Gauge& suspended_tenants = gauges(registry, MetricId::kSuspendedTenants).Add({});
-  Counter& feature_hits = counters(registry, MetricId::kFeatureHits).Add({});
-  Counter& feature_misses = counters(registry, MetricId::kFeatureMisses).Add({});
   Counter& feature_shared = counters(registry, MetricId::kFeatureSharedTiles).Add({});
-  Counter& feature_saved = counters(registry, MetricId::kFeatureSavedSeconds).Add({});
-  std::vector<Counter*> feature_removals = counters_by_label(registry, MetricId::kFeatureRemovals);
-  Gauge& feature_bytes = gauges(registry, MetricId::kFeatureBytes).Add({});
-  Gauge& feature_entries = gauges(registry, MetricId::kFeatureEntries).Add({});
+  std::vector<Counter*> feature_hits = counters_by_label(registry, MetricId::kFeatureHits);
+  std::vector<Counter*> feature_misses = counters_by_label(registry, MetricId::kFeatureMisses);
+  std::vector<Counter*> feature_saved = counters_by_label(registry, MetricId::kFeatureSavedSeconds);
+  std::vector<Counter*> feature_removals =
+      counters_by_two_labels(registry, MetricId::kFeatureRemovals);
+  std::vector<Gauge*> feature_bytes = gauges_by_label(registry, MetricId::kFeatureBytes);
+  std::vector<Gauge*> feature_entries = gauges_by_label(registry, MetricId::kFeatureEntries);
+  std::vector<Counter*> feature_dropped = counters_by_label(registry, MetricId::kFeatureDropped);
+  std::vector<Counter*> feature_errors = counters_by_label(registry, MetricId::kFeatureErrors);
   Gauge& upload_bytes = gauges(registry, MetricId::kUploadBytes).Add({});
   Gauge& requests_in_flight = gauges(registry, MetricId::kRequestsInFlight).Add({});
   Gauge& running_sequences = gauges(registry, MetricId::kRunningSequences).Add({});
@@ -267,20 +273,27 @@ void Metrics::record_shared_tiles(int n_tiles) {
   series_->feature_shared.Increment(n_tiles);
 }
 
-void Metrics::set_feature_cache(const FeatureCacheFigures& figures) {
+void Metrics::set_feature_cache(FeatureTier tier, const FeatureCacheFigures& figures) {
   Series& to = *series_;
   MutexLock lock(to.feature_mutex);
   const auto raise = [](Counter& counter, double value) {
     if (value > counter.Value()) counter.Increment(value - counter.Value());
   };
-  raise(to.feature_hits, static_cast<double>(figures.n_hits));
-  raise(to.feature_misses, static_cast<double>(figures.n_misses));
-  raise(to.feature_saved, to_seconds(figures.saved));
-  raise(*to.feature_removals[0], static_cast<double>(figures.n_evicted));
-  raise(*to.feature_removals[1], static_cast<double>(figures.n_expired));
-  raise(*to.feature_removals[2], static_cast<double>(figures.n_forgotten));
-  to.feature_bytes.Set(static_cast<double>(figures.n_bytes));
-  to.feature_entries.Set(static_cast<double>(figures.n_entries));
+  const auto i = static_cast<std::size_t>(tier);
+  raise(*to.feature_hits[i], static_cast<double>(figures.n_hits));
+  raise(*to.feature_misses[i], static_cast<double>(figures.n_misses));
+  raise(*to.feature_saved[i], to_seconds(figures.saved));
+  // In the order of the label's values.
+  const std::array removals{figures.n_evicted, figures.n_expired, figures.n_forgotten,
+                            figures.n_unreadable};
+  for (std::size_t reason = 0; reason < removals.size(); ++reason) {
+    raise(*to.feature_removals[i * removals.size() + reason],
+          static_cast<double>(removals[reason]));
+  }
+  to.feature_bytes[i]->Set(static_cast<double>(figures.n_bytes));
+  to.feature_entries[i]->Set(static_cast<double>(figures.n_entries));
+  raise(*to.feature_dropped[i], static_cast<double>(figures.n_dropped));
+  raise(*to.feature_errors[i], static_cast<double>(figures.n_errors));
 }
 
 void Metrics::set_upload_bytes(std::size_t n_bytes) {

@@ -24,7 +24,10 @@ struct BuildInfo {
   std::string runtime;  // "fake", or "llama" and the commit it was built from
 };
 
-/// Of the feature cache: counts since the start, and what is there now.
+/// Where features are kept, in the order of the label `tier`.
+enum class FeatureTier { kMemory, kDisk };
+
+/// Of one tier of the feature cache: counts since the start, and what is there now.
 struct FeatureCacheFigures {
   std::uint64_t n_hits = 0;
   std::uint64_t n_misses = 0;
@@ -34,6 +37,9 @@ struct FeatureCacheFigures {
   Duration saved{};
   std::size_t n_bytes = 0;
   std::size_t n_entries = 0;
+  std::uint64_t n_unreadable = 0;
+  std::uint64_t n_dropped = 0;
+  std::uint64_t n_errors = 0;
 };
 
 /// Distinct reasons that get a series of their own. docs/errors.md holds about half as many; more
@@ -74,7 +80,7 @@ class Metrics {
   void record_shared_tiles(int n_tiles);
 
   /// Figures never fall, but for what is there now.
-  void set_feature_cache(const FeatureCacheFigures& figures);
+  void set_feature_cache(FeatureTier tier, const FeatureCacheFigures& figures);
 
   /// One engine step.
   void record_step(int n_text_rows, int n_visual_rows, Duration duration);

@@ -11,12 +11,20 @@
 namespace tessera::pipeline {
 namespace {
 
-/// What features depend on besides the file and the plan. The weights are those of the process; a
-/// cache that outlives it has to name them here.
+/// What features depend on besides the file, the plan and PipelineOptions::encoder.
 constexpr std::string_view kPreprocessing = "preprocessing 1";
 
 /// Rows of a step that tell how long prefill takes; fewer are mostly output tokens.
 constexpr int kPrefillRowsMin = 16;
+
+/// Keys of a disk tier are the same after a restart, and name everything that computes.
+cache::FeatureKeys feature_keys(const PipelineOptions& options) {
+  const std::string encoder = std::string(kPreprocessing) +
+                              (options.features.half ? ", halves, " : ", floats, ") +
+                              options.encoder;
+  if (options.feature_disk == nullptr) return cache::FeatureKeys(encoder);
+  return {options.feature_disk->key_secret(), encoder, options.feature_disk->tenants()};
+}
 
 generate::EngineOptions engine_options(const PipelineOptions& options) {
   generate::EngineOptions engine;
@@ -76,8 +84,8 @@ Pipeline::Pipeline(runtime::LoadedModel loaded, const PipelineOptions& options, 
       model_(loaded.model),
       info_(loaded.model->info()),
       admission_(options.limits),
-      feature_keys_(std::string(kPreprocessing)),
-      features_(options.features, clock),
+      feature_keys_(feature_keys(options)),
+      features_(options.features, clock, options.feature_disk),
       observer_(std::make_unique<Observer>(metrics, rates_)),
       engine_(std::move(loaded.executor), loaded.model, engine_options(options), clock,
               observer_.get()),
@@ -180,7 +188,7 @@ Result<std::vector<ImageSize>> Pipeline::plan_images(InFlight& request,
 /// Names the features of each tile, and takes those that are known.
 /// @return  of each image, whether any is missing
 std::vector<bool> Pipeline::find_features(InFlight& request) {
-  const bool shares = request.request.cache.scope == CachePolicy::Scope::kTenant;
+  const CachePolicy& policy = request.request.cache;
   const bool plan_only = request.request.plan_only;
   std::vector<bool> is_missing(request.prompt.images.size(), false);
   for (const VisualSegment* segment : encode::visual_segments(request.prompt)) {
@@ -195,10 +203,14 @@ std::vector<bool> Pipeline::find_features(InFlight& request) {
     origin.n_tiles = image.n_tiles;
     origin.tile = image.first_tile + static_cast<int>(segment->tile_index);
     origin.n_tokens = segment->n_tokens;
-    if (!shares) origin.only_for = request.id;
+    if (policy.scope != CachePolicy::Scope::kTenant) origin.only_for = request.id;
+    if (policy.scope == CachePolicy::Scope::kNone) {
+      origin.mention = static_cast<std::uint32_t>(request.feature_keys.size()) + 1;
+    }
     const Digest key = feature_keys_.key(origin);
-    auto known = shares && !plan_only ? features_.find(key) : nullptr;
-    if (known != nullptr || (shares && plan_only && features_.has(key))) {
+    const bool is_known = plan_only && features_.has(key, policy);
+    auto known = plan_only ? nullptr : features_.find(key, request.tenant, policy);
+    if (known != nullptr || is_known) {
       ++request.trace.counts.n_cached_tiles;
       ++request.trace.images[segment->image_index].n_cached_tiles;
     } else if (!plan_only) {
@@ -307,6 +319,7 @@ void Pipeline::shutdown() {
   media_.shutdown();
   encode_.shutdown();
   engine_.shutdown();
+  if (options_.feature_disk != nullptr) options_.feature_disk->shutdown();
 }
 
 void Pipeline::publish_gauges() {
@@ -315,10 +328,16 @@ void Pipeline::publish_gauges() {
   metrics_.set_queue_depth(metrics::Queue::kEncode, encode_.queue_depth());
   metrics_.set_suspended_tenants(media_.n_suspended());
   metrics_.set_requests_in_flight(static_cast<std::size_t>(admission_.n_admitted()));
-  const cache::FeatureCacheStats features = features_.stats();
-  metrics_.set_feature_cache({features.n_hits, features.n_misses, features.n_evicted,
-                              features.n_expired, features.n_forgotten, features.saved,
-                              features.n_bytes, features.n_entries});
+  const cache::FeatureCacheStats memory = features_.memory_stats();
+  metrics_.set_feature_cache(
+      metrics::FeatureTier::kMemory,
+      {memory.n_hits, memory.n_misses, memory.n_evicted, memory.n_expired, memory.n_forgotten,
+       memory.saved, memory.n_bytes, memory.n_entries, 0, 0, 0});
+  const cache::DiskTierStats disk = features_.disk_stats();
+  metrics_.set_feature_cache(
+      metrics::FeatureTier::kDisk,
+      {disk.n_hits, disk.n_misses, disk.n_evicted, disk.n_expired, disk.n_forgotten, disk.saved,
+       disk.n_bytes, disk.n_entries, disk.n_unreadable, disk.n_dropped, disk.n_errors});
 }
 
 }  // namespace tessera::pipeline

@@ -14,8 +14,8 @@
 #include <memory>
 
 #include "admission/admission.h"
-#include "cache/feature_cache.h"
 #include "cache/feature_keys.h"
+#include "cache/feature_store.h"
 #include "core/clock.h"
 #include "core/limits.h"
 #include "encode/encode_stage.h"
@@ -38,6 +38,8 @@ struct PipelineOptions {
   int n_visual_rows = 64;                                        // of one step
   std::string model_name;                                        // empty = what the model file says
   cache::FeatureCacheOptions features;
+  cache::DiskTier* feature_disk = nullptr;  // outlives the pipeline; null = none
+  std::string encoder;                      // what computes features; only a disk tier needs it
 };
 
 /// @thread Service's methods from any thread; construction and shutdown by the owner
@@ -53,7 +55,8 @@ class Pipeline final : public Service {
   Result<StreamReader> submit(Request request, TenantId tenant, Trace trace) override;
   void account(const Trace& trace, const std::optional<Error>& error) override;
 
-  /// Refuses new requests and ends every request in flight; joins every thread. Idempotent.
+  /// Refuses new requests and ends every request in flight; joins every thread; writes what the
+  /// disk tier has queued. Idempotent.
   void shutdown();
 
   /// Puts queue depths, requests in flight and suspended tenants into the metrics; before each
@@ -86,7 +89,7 @@ class Pipeline final : public Service {
   std::atomic<std::uint64_t> n_requests_{0};
 
   const cache::FeatureKeys feature_keys_;
-  cache::FeatureCache features_;
+  cache::FeatureStore features_;
 
   WorkRates rates_;
 

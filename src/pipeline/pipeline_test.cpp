@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cache/test_folder.h"
 #include "media/testing/encode_images.h"
 #include "media/testing/worker_zygote.h"
 #include "runtime/fake/fake_runtime.h"
@@ -200,6 +201,58 @@ TEST_F(PipelineTest, ARequestThatSharesWithNoneReadsNothingAndLeavesNothing) {
   ASSERT_FALSE(answer(alone()).error);
   EXPECT_EQ(control_->n_calls(Call::kEncode), 3);
   EXPECT_EQ(decodes(), 3) << "not even what the file is";
+}
+
+TEST_F(PipelineTest, ARequestWithoutAnyScopeComputesEachMention) {
+  options_.features = {1'000'000, true};
+  start();
+  Request request = ask("say:one", 2);
+  request.cache.scope = CachePolicy::Scope::kNone;
+
+  ASSERT_FALSE(answer(std::move(request)).error);
+
+  EXPECT_EQ(control_->n_calls(Call::kEncode), 2);
+  ASSERT_FALSE(answer(ask("say:one", 1)).error);
+  EXPECT_EQ(control_->n_calls(Call::kEncode), 3) << "and leaves nothing";
+}
+
+TEST_F(PipelineTest, FeaturesOfYesterdayAreFoundAfterARestart) {
+  const cache::TestFolder folder;
+  options_.features = {1'000'000, true};
+  options_.encoder = "the same weights";
+  const auto restart = [&](cache::DiskTier& tier) {
+    pipeline_.reset();
+    options_.feature_disk = &tier;
+    start();
+  };
+  const auto open = [&folder] {
+    cache::DiskTierOptions options;
+    options.folder = folder.path();
+    options.bytes_max = 1'000'000;
+    return cache::DiskTier::open(std::move(options)).value();
+  };
+  auto disk = open();
+  restart(*disk);
+  const Answer yesterday = answer(ask("say:two", 2));
+  ASSERT_EQ(yesterday.trace->counts.n_cached_tiles, 0);
+  pipeline_.reset();
+  disk.reset();
+  disk = open();
+  restart(*disk);
+
+  const Answer today = answer(ask("say:two", 2));
+
+  EXPECT_EQ(today.text, yesterday.text);
+  EXPECT_EQ(today.trace->counts.n_cached_tiles, 2);
+  EXPECT_EQ(control_->n_calls(Call::kEncode), 1) << "the same image twice, yesterday";
+  pipeline_.reset();
+  disk.reset();
+
+  disk = open();
+  options_.encoder = "other weights";
+  restart(*disk);
+  EXPECT_EQ(answer(ask("say:two", 2)).trace->counts.n_cached_tiles, 0);
+  pipeline_.reset();
 }
 
 TEST_F(PipelineTest, ImagesOfOneContentAskedAboutAtOnceAreEncodedOnce) {

@@ -7,10 +7,10 @@ import path from 'node:path';
 import { after, describe, test } from 'node:test';
 
 import { post } from './support/http.mjs';
-import { readMetrics } from './support/metrics.mjs';
+import { readMetrics, untilMetrics } from './support/metrics.mjs';
 import { png } from './support/pictures.mjs';
 import { ask, heldOutPicture, imagePart, textPart } from './support/questions.mjs';
-import { useServer } from './support/server.mjs';
+import { Server, useServer } from './support/server.mjs';
 
 const QUESTIONS = ['How many circles are there?', 'What color is the square?', 'Is there a yellow triangle?'];
 const SHAPES = heldOutPicture('images/000-shapes.png');
@@ -108,5 +108,106 @@ describe('features of images', () => {
     }
     assert.equal((await readMetrics(holder.server)).value('tessera_encode_seconds_count'), before + 1);
     assert.ok((await readMetrics(holder.server)).value('tessera_feature_cache_bytes') > 0);
+  });
+});
+
+describe('features on disk', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'tessera-cache-disk-'));
+  after(() => rmSync(folder, { recursive: true }));
+  const cacheDir = path.join(folder, 'features');
+  const keyFile = path.join(folder, 'keys');
+  const writeKeys = (...lines) => writeFileSync(keyFile, `${lines.join('\n')}\n`);
+
+  /** Runs a server for as long as `use` does. */
+  const withServer = async (use, ...args) => {
+    const server = await Server.start({ args: ['--api-key-file', keyFile, '--cache-dir', cacheDir, ...args] });
+    try {
+      return await use(server);
+    } finally {
+      await server.stop();
+    }
+  };
+  const chat = async (server, key, body) => {
+    const answer = await post(server, { ...body, logprobs: true, top_logprobs: 5, temperature: 0 }, {
+      Authorization: `Bearer ${key}`,
+      'X-Tessera-Trace': '1',
+    });
+    assert.equal(answer.status, 200, JSON.stringify(answer.json));
+    return answer.json;
+  };
+  const ids = (answer) => answer.choices.map((choice) => choice.logprobs.content);
+
+  test('are found after a restart, with the same answer, whoever else came into the key file', async () => {
+    writeKeys(`anna: ${ANNA}`, `ben: ${BEN}`);
+    const bodies = QUESTIONS.map((question) => ask(question, [SHAPES]));
+    const yesterday = await withServer(async (server) => {
+      const answers = [];
+      for (const body of bodies) answers.push(await chat(server, ANNA, body));
+      return answers;
+    });
+    assert.equal(yesterday[0].tessera.n_cached_tiles, 0);
+
+    writeKeys('carl: a-key-of-carl-0123456789', `ben: ${BEN}`, `anna: ${ANNA}`);
+    await withServer(async (server) => {
+      assert.equal((await chat(server, BEN, bodies[0])).tessera.n_cached_tiles, 0, 'not for ben');
+      for (const [i, body] of bodies.entries()) {
+        const today = await chat(server, ANNA, body);
+        assert.ok(today.tessera.n_cached_tiles > 0);
+        assert.equal(today.tessera.stages_seconds.encode, 0);
+        assert.deepEqual(ids(today), ids(yesterday[i]));
+        assert.equal(today.choices[0].message.content, yesterday[i].choices[0].message.content);
+      }
+      const metrics = await readMetrics(server);
+      assert.equal(metrics.value('tessera_feature_cache_hits_total', 'tier="disk"'), 1, 'then memory has it');
+      assert.equal(metrics.value('tessera_feature_cache_errors_total'), 0);
+    });
+  });
+
+  test('are found after the server was killed', async () => {
+    writeKeys(`anna: ${ANNA}`);
+    const body = ask(QUESTIONS[0], [png(112, 112, (x) => [7, x % 256, 128])]);
+    const server = await Server.start({ args: ['--api-key-file', keyFile, '--cache-dir', cacheDir] });
+    const nEntries = (metrics) => metrics.value('tessera_feature_cache_entries', 'tier="disk"');
+    const nAtFirst = nEntries(await readMetrics(server));
+    const before = await chat(server, ANNA, body);
+    await untilMetrics(server, 'the entry is written', (metrics) => nEntries(metrics) > nAtFirst);
+    server.child.kill('SIGKILL');
+    await server.exited;
+
+    await withServer(async (again) => {
+      const found = await chat(again, ANNA, body);
+      assert.ok(found.tessera.n_cached_tiles > 0);
+      assert.deepEqual(ids(found), ids(before));
+    });
+  });
+
+  test('are not read or left by a request that wants memory only', async () => {
+    writeKeys(`anna: ${ANNA}`);
+    const body = { ...ask(QUESTIONS[0], [png(112, 112, (x) => [8, x % 256, 128])]),
+      tessera: { cache: { tier: 'memory' } } };
+    for (let i = 0; i < 2; ++i) {
+      await withServer(async (server) => {
+        assert.equal((await chat(server, ANNA, body)).tessera.n_cached_tiles, 0);
+        assert.equal((await chat(server, ANNA, body)).tessera.n_cached_tiles, 1);
+      });
+    }
+  });
+
+  test('are not found in another precision', async () => {
+    writeKeys(`anna: ${ANNA}`);
+    const body = ask(QUESTIONS[0], [SHAPES]);
+    await withServer(async (server) => {
+      assert.equal((await chat(server, ANNA, body)).tessera.n_cached_tiles, 0);
+    }, '--feature-cache-f32', 'true');
+  });
+
+  test('belong to one server at a time, which says so', async () => {
+    writeKeys(`anna: ${ANNA}`);
+    await withServer(async () => {
+      await assert.rejects(
+        Server.start({ args: ['--api-key-file', keyFile, '--cache-dir', cacheDir] }),
+        /in use by another process/,
+      );
+    });
   });
 });

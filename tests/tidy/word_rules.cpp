@@ -36,8 +36,8 @@ const std::vector<BannedWord>& banned_words() {
 }
 
 // Names that others gave, in our code only because we must write them.
-constexpr std::array<std::string_view, 9> kForeignPrefixes{
-    "llama_", "mtmd_", "ggml_", "LLAMA_", "GGML_", "cms", "png_", "jpeg_", "SSL_"};
+constexpr std::array<std::string_view, 10> kForeignPrefixes{
+    "llama_", "mtmd_", "ggml_", "LLAMA_", "GGML_", "cms", "png_", "jpeg_", "SSL_", "EVP_"};
 
 // libllama's "no KV slot" is the name of a return code that people look up in its header.
 constexpr std::array<std::string_view, 1> kForeignNames{"kNoKvSlot"};

@@ -1,0 +1,52 @@
+// Where features are looked for and kept: in memory first, then on disk, as far as a request's
+// CachePolicy lets it. What is found on disk is kept in memory from then on. The one place that
+// knows both tiers.
+// @thread all methods are thread-safe
+#pragma once
+
+#include <memory>
+
+#include "cache/disk_tier.h"
+#include "cache/feature_cache.h"
+#include "core/request.h"
+
+namespace tessera::cache {
+
+class FeatureStore {
+ public:
+  /// @param disk   may be null: then there is no such tier; outlives the store
+  /// @param clock  outlives the store
+  FeatureStore(const FeatureCacheOptions& memory, const Clock& clock, DiskTier* disk = nullptr)
+      : memory_(memory, clock), disk_(disk) {}
+
+  /// Null = not there. May read one file.
+  std::shared_ptr<const Embedding> find(const Digest& key, TenantId tenant,
+                                        const CachePolicy& policy);
+
+  /// Whether find() would find it, unless its file turns out unreadable; counts and changes nothing.
+  bool has(const Digest& key, const CachePolicy& policy);
+
+  /// Null = not in memory. Never waits.
+  std::shared_ptr<const Embedding> find_in_memory(const Digest& key) { return memory_.find(key); }
+
+  /// Keeps what was computed, where the policy allows it.
+  /// @param cost  what it took to compute
+  /// @return      the value that everybody is to read from now on
+  std::shared_ptr<const Embedding> store(const Digest& key, TenantId tenant, Embedding embedding,
+                                         Duration cost, const CachePolicy& policy);
+
+  /// Makes everything of a tenant unreadable, in every tier.
+  /// @errors  those of DiskTier::forget()
+  Result<void> forget(TenantId tenant);
+
+  FeatureCacheStats memory_stats() { return memory_.stats(); }
+
+  /// Of a tier that is not there: all zero, and off.
+  DiskTierStats disk_stats();
+
+ private:
+  FeatureCache memory_;
+  DiskTier* const disk_;
+};
+
+}  // namespace tessera::cache
