@@ -23,7 +23,8 @@ class FeatureStore {
   std::shared_ptr<const Embedding> find(const Digest& key, TenantId tenant,
                                         const CachePolicy& policy);
 
-  /// Whether find() would find it, unless its file turns out unreadable; counts and changes nothing.
+  /// Whether find() would find it, unless its file turns out unreadable; counts and changes
+  /// nothing.
   bool has(const Digest& key, const CachePolicy& policy);
 
   /// Null = not in memory. Never waits.

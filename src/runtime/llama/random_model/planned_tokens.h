@@ -1,8 +1,8 @@
 // For tests: what a model plans from an image's size is what it prepares and encodes.
 #pragma once
 
-#include <array>
 #include <gtest/gtest.h>
+#include <array>
 
 #include <algorithm>
 #include <cmath>
