@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "cli/stage_table.h"
 #include "cli/table_text.h"
 
 namespace tessera::cli {

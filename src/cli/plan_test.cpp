@@ -43,13 +43,15 @@ struct Planned {
 };
 
 PlanReport two_images() {
-  return {.images = {image({4032, 3024}, {1036, 784}, 1, 1036, 4144),
-                     image({640, 480}, {644, 476}, 1, 391, 1564)},
-          .n_text_tokens = 24,
-          .n_visual_tokens = 1427,
-          .encode_flops = 1.234e12,
-          .prefill_flops = 5.6e11,
-          .kv_bytes = 12.4 * 1024 * 1024};
+  PlanReport report;
+  report.images = {image({4032, 3024}, {1036, 784}, 1, 1036, 4144),
+                   image({640, 480}, {644, 476}, 1, 391, 1564)};
+  report.n_text_tokens = 24;
+  report.n_visual_tokens = 1427;
+  report.encode_flops = 1.234e12;
+  report.prefill_flops = 5.6e11;
+  report.kv_bytes = 12.4 * 1024 * 1024;
+  return report;
 }
 
 TEST(PlanTable, OfTwoImagesIsAsCommitted) {
@@ -81,7 +83,9 @@ TEST(PlanTable, ColumnsOfTheLargestImagesStayAligned) {
 }
 
 TEST(PlanTable, WhatTheModelDoesNotSayIsADash) {
-  const PlanReport report{.images = {image({8, 8}, {8, 8}, 1, 4, 0)}, .n_visual_tokens = 4};
+  PlanReport report;
+  report.images = {image({8, 8}, {8, 8}, 1, 4, 0)};
+  report.n_visual_tokens = 4;
 
   const std::string text = plan_table(report);
 

@@ -134,7 +134,7 @@ TEST_P(DecoderDeaths, EachIsNamedByItsCauseAndLeavesNothing) {
       EXPECT_EQ(images.error().code, ErrorCode::kUnprocessableMedia);
       EXPECT_EQ(images.error().reason, "media_decoder_failed");
       EXPECT_EQ(session->death(), cause);
-      EXPECT_EQ(session->item_of_death().decoder_class, GetParam());
+      EXPECT_EQ(session->failed_item().decoder_class, GetParam());
     }
     EXPECT_EQ(count_open_fds(), n_open);
     EXPECT_TRUE(shrinks_to(before));
@@ -187,9 +187,9 @@ TEST_P(DecoderDeaths, TheFileAndTheClassAreThoseOfTheDecoderThatDied) {
 
   ASSERT_FALSE(images);
   EXPECT_EQ(session->death(), DecoderDeath::kSignal);
-  EXPECT_EQ(session->item_of_death().decoder_class, GetParam());
-  EXPECT_EQ(session->item_of_death().index, static_cast<std::size_t>(GetParam()));
-  EXPECT_TRUE(images.error().message.starts_with(item_name(session->item_of_death())))
+  EXPECT_EQ(session->failed_item().decoder_class, GetParam());
+  EXPECT_EQ(session->failed_item().index, static_cast<std::size_t>(GetParam()));
+  EXPECT_TRUE(images.error().message.starts_with(item_name(session->failed_item())))
       << images.error().message;
 }
 

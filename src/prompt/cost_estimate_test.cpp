@@ -40,9 +40,11 @@ TEST(CostEstimate, TilesAddUpLinearly) {
   runtime::ModelInfo model;
   model.vision = {12, 768, 3072, 16, 512};
   Prompt one;
-  one.images.push_back({{}, {}, 1, 64, 1024});
+  one.images.emplace_back().n_tiles = 1;
+  one.images[0].n_patches = 1024;
   Prompt four;
-  four.images.push_back({{}, {}, 4, 256, 4096});
+  four.images.emplace_back().n_tiles = 4;
+  four.images[0].n_patches = 4096;
 
   EXPECT_NEAR(estimate_cost(model, four).encode_flops, 4 * estimate_cost(model, one).encode_flops,
               1);

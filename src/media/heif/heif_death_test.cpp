@@ -54,7 +54,7 @@ TEST(HeifDeath, AChildThatIsKilledFailsItsRequestAndNoOther) {
       EXPECT_EQ(images.error().reason, "media_decoder_failed");
       EXPECT_TRUE(images.error().message.starts_with("image 1: ")) << images.error().message;
       EXPECT_EQ(session->death(), DecoderDeath::kSignal) << signal;
-      EXPECT_EQ(session->item_of_death().decoder_class, DecoderClass::kHeif);
+      EXPECT_EQ(session->failed_item().decoder_class, DecoderClass::kHeif);
       EXPECT_TRUE(other->decode());
     }
     EXPECT_TRUE(shrinks_to(before));

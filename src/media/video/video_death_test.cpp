@@ -53,7 +53,7 @@ TEST(VideoDeath, AChildThatIsKilledFailsItsRequestAndNoOther) {
       EXPECT_EQ(images.error().reason, "media_decoder_failed");
       EXPECT_TRUE(images.error().message.starts_with("video 1: ")) << images.error().message;
       EXPECT_EQ(session->death(), DecoderDeath::kSignal) << signal;
-      EXPECT_EQ(session->item_of_death().decoder_class, DecoderClass::kVideo);
+      EXPECT_EQ(session->failed_item().decoder_class, DecoderClass::kVideo);
       EXPECT_TRUE(other->decode());
     }
     EXPECT_TRUE(shrinks_to(before));
