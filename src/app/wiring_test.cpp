@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cache/test_folder.h"
 #include "fetch/outcome_name.h"
 #include "metrics/metric_table.h"
 
@@ -51,6 +52,40 @@ TEST(Wiring, MetricsKnowEveryOutcomeOfAFetch) {
   for (std::uint32_t i = 0; i < fetch::wire::kOutcomeCount; ++i) {
     EXPECT_EQ(known[i], fetch::outcome_name(static_cast<fetch::wire::Outcome>(i)));
   }
+}
+
+TEST(Wiring, FeaturesAreOnDiskOnlyWithAFolderAndAnEncoder) {
+  const cache::TestFolder folder;
+  cli::Settings settings = read_settings({})->values;
+  EXPECT_FALSE(*open_weights(settings));
+  EXPECT_EQ(open_feature_disk(settings, *open_weights(settings), {})->tier, nullptr);
+
+  settings.cache_dir = folder.path() / "features";
+  const auto disk = open_feature_disk(settings, *open_weights(settings), {});
+  ASSERT_TRUE(disk) << disk.error().message;
+  EXPECT_NE(disk->tier, nullptr);
+  EXPECT_NE(disk->encoder.find(build_info().runtime), std::string::npos);
+  EXPECT_EQ(open_feature_disk(settings, *open_weights(settings), {}).error().reason,
+            "cache_dir_in_use");
+
+  settings.mmproj_path.clear();
+  EXPECT_FALSE(*open_weights(settings)) << "a model of text has no features";
+  settings.mmproj_path = folder.path() / "nothing";
+  EXPECT_EQ(open_weights(settings).error().reason, "weights_unreadable");
+}
+
+TEST(Wiring, TheEncoderIsNamedByItsWeights) {
+  const cache::TestFolder folder;
+  cli::Settings settings;
+  settings.mmproj_path = folder.path() / "mmproj";
+  const auto encoder_of = [&](const std::string& content, const std::string& name) {
+    cache::write_file(settings.mmproj_path, content);
+    settings.cache_dir = folder.path() / name;
+    return open_feature_disk(settings, *open_weights(settings), {})->encoder;
+  };
+
+  EXPECT_EQ(encoder_of("abc", "1"), encoder_of("abc", "2"));
+  EXPECT_NE(encoder_of("abc", "3"), encoder_of("abd", "4"));
 }
 
 TEST(Wiring, VersionNamesTheRuntime) {
