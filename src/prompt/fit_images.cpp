@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "runtime/plan_image.h"
+
 namespace tessera::prompt {
 namespace {
 
@@ -56,7 +58,7 @@ class Fitting {
 
  private:
   Result<int> count(const ImageInput& input) const {
-    TSR_ASSIGN_OR_RETURN(const ImagePlan plan, model_.plan_image(input));
+    TSR_ASSIGN_OR_RETURN(const ImagePlan plan, runtime::plan_image(model_, input));
     return plan.n_visual_tokens;
   }
 

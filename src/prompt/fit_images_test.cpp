@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "runtime/fake/fake_runtime.h"
+#include "runtime/plan_image.h"
 
 namespace tessera::prompt {
 namespace {
@@ -23,7 +25,7 @@ std::shared_ptr<const runtime::Model> model(int tile_side = 0, bool has_overview
 }
 
 int n_tokens(const runtime::Model& model, const FittedImage& image) {
-  return model.plan_image(image.input)->n_visual_tokens;
+  return runtime::plan_image(model, image.input)->n_visual_tokens;
 }
 
 ImageWish wish(ImageSize source, int n_tokens_max = kMany,
@@ -71,7 +73,7 @@ TEST(FitImages, GivesTheLargestSizeInsideTheBudgetInItsAspect) {
     const double more = static_cast<double>(longer) / std::max(source.width, source.height);
     larger = {std::max(static_cast<int>(std::lround(more * source.width)), 1),
               std::max(static_cast<int>(std::lround(more * source.height)), 1)};
-    EXPECT_GT(tiny->plan_image({larger, false})->n_visual_tokens, budget)
+    EXPECT_GT(runtime::plan_image(*tiny, {larger, false})->n_visual_tokens, budget)
         << source.width << "x" << source.height << " in " << budget;
   }
 }
@@ -125,7 +127,7 @@ TEST(FitImages, AnImageThatIsNotLargerThanATileIsNotCutIntoMany) {
 TEST(FitImages, WhereTilesDoNotGetFewerTheOverviewAloneIsTheSmallest) {
   const auto tiling = model(56, true);
   const ImageSize size{560, 560};
-  const int n_all = tiling->plan_image({size, false})->n_visual_tokens;
+  const int n_all = runtime::plan_image(*tiling, {size, false})->n_visual_tokens;
 
   EXPECT_FALSE(fit_one(*tiling, wish(size, n_all)).input.overview_only);
   const FittedImage less = fit_one(*tiling, wish(size, n_all - 1));

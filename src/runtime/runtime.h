@@ -9,7 +9,6 @@
 // Encoder and Executor keep the Model alive. No method throws.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -99,14 +98,6 @@ class Model {
   /// @errors        invalid_argument (an image's size); internal
   virtual Result<Prompt> tokenize(std::span<const PromptPart> parts,
                                   std::span<const ImageInput> images) const = 0;
-
-  /// What tokenize() would plan for one image.
-  /// @errors  as tokenize()
-  Result<ImagePlan> plan_image(const ImageInput& image) const {
-    const std::array<PromptPart, 1> parts{MediaPlace{0}};
-    TSR_ASSIGN_OR_RETURN(const Prompt prompt, tokenize(parts, {&image, 1}));
-    return prompt.images.front();
-  }
 
   /// Resizes, tiles and normalises one image of the size that tokenize() planned to be decoded.
   /// From ImagePlan::first_tile on the tiles are the planned ones, in the same order.

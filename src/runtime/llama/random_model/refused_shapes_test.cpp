@@ -1,4 +1,4 @@
-#include "runtime/llama/random_model/planned_tokens.h"
+#include "runtime/llama/random_model/made_model.h"
 
 namespace tessera::runtime::llama::random_model {
 namespace {
