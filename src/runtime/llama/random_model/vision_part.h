@@ -41,7 +41,7 @@ struct Tower {
   std::int64_t n_patches() const { return std::int64_t{side_patches()} * side_patches(); }
 };
 
-/// Width of a tower that has no biases and a gate, as the Qwen 2.5, Pixtral and GLM towers.
+/// Without biases, with a gate and RMS norms, as the towers of Pixtral and GLM-4V.
 Tower rms_tower(std::string projector);
 
 /// A vision file with the tower in it.
@@ -54,7 +54,7 @@ void add_positions(ModelFile& file, const Tower& tower, std::int64_t n_extra = 0
 /// A norm as the tower's own: with a bias where the tower has them.
 void add_norm(ModelFile& file, const Tower& tower, const std::string& name);
 
-/// name1 and name2: width × n² → hidden → text width, with biases; the usual end.
+/// Two products with biases, `in` → `in` → text width: the usual end.
 void add_merger(ModelFile& file, const std::string& first, const std::string& second,
                 std::int64_t in, std::int64_t text_width);
 
