@@ -51,7 +51,8 @@ class FakeService final : public pipeline::Service {
     auto stream = std::make_shared<TokenStream>(cancel);
     trace.counts.n_text_tokens = 5;
     live_.push_back(std::make_unique<Live>(
-        Live{script, stream, cancel, std::move(trace), 0, request.n_choices, nullptr}));
+        Live{script, stream, cancel, std::move(trace), 0, request.n_choices, nullptr, {}}));
+    if (request.plan_only) live_.back()->plan = plan;
     live_.back()->on_cancel = std::make_unique<std::stop_callback<std::function<void()>>>(
         cancel.get_token(), [this] { wake(); });
     last_request = std::move(request);
@@ -91,6 +92,7 @@ class FakeService final : public pipeline::Service {
   // Set before the requests that they are for.
   Script script;
   std::optional<Error> refusal;
+  PlanReport plan;
   std::atomic<bool> is_ready{true};
   // Read after the answer that they are of.
   Request last_request;
@@ -106,6 +108,7 @@ class FakeService final : public pipeline::Service {
     int n_done = 0;
     int n_choices = 1;
     std::unique_ptr<std::stop_callback<std::function<void()>>> on_cancel;
+    std::optional<PlanReport> plan;  // of a request that asks for no more
   };
 
   void wake() {
@@ -136,6 +139,8 @@ class FakeService final : public pipeline::Service {
     for (auto& live : live_) {
       if (live->cancel.stop_requested() && !live->script.ignores_cancel) {
         end(*live, make_error(ErrorCode::kCancelled, "cancelled", "the request was cancelled"));
+      } else if (live->plan && !live->script.error) {
+        end(*live, std::nullopt);
       } else if (live->n_done < live->script.n_tokens) {
         for (int i = 0; i < live->n_choices; ++i) {
           live->stream->push(TokenDelta{i, 1, live->script.piece, std::nullopt, {}});
@@ -163,7 +168,7 @@ class FakeService final : public pipeline::Service {
   static void end(Live& live, std::optional<Error> error) {
     live.trace.counts.n_output_tokens = live.n_done;
     live.trace.enter(Stage::kEmit, live.trace.arrival() + live.trace.total());
-    live.stream->push(StreamEnd{std::move(error), live.trace});
+    live.stream->push(StreamEnd{std::move(error), live.trace, live.plan});
   }
 
   runtime::ModelInfo info_;
