@@ -198,7 +198,7 @@ describe('features on disk', () => {
     const body = ask(QUESTIONS[0], [SHAPES]);
     await withServer(async (server) => {
       assert.equal((await chat(server, ANNA, body)).tessera.n_cached_tiles, 0);
-    }, '--feature-cache-f32', 'true');
+    }, '--feature-cache-f32');
   });
 
   test('belong to one server at a time, which says so', async () => {

@@ -13,13 +13,17 @@
 namespace tessera::runtime::llama {
 namespace {
 
+// Inside a test the name is one of GoogleTest's.
+using Runs = std::vector<Run>;
+using Kind = Run::Kind;
+
 TEST(OverviewCut, IsNotPossibleForOtherProjectors) {
   const OverviewCut other("qwen2vl_merger", bundled_model().vocabulary());
   EXPECT_FALSE(other.is_possible());
   EXPECT_FALSE(OverviewCut().is_possible());
   EXPECT_FALSE(bundled_model().info().has_overview);
 
-  const std::vector<Run> runs{{Run::Kind::kPlain, "a", 0}, {Run::Kind::kMedia, {}, 0}};
+  const Runs runs{{Kind::kPlain, "a", 0}, {Kind::kMedia, {}, 0}};
   const std::vector<ImageInput> images{{{8, 8}, true}};
   EXPECT_EQ(other.mark(runs, images).size(), 2U);
 }
@@ -27,14 +31,14 @@ TEST(OverviewCut, IsNotPossibleForOtherProjectors) {
 TEST(OverviewCut, MarksTheImagesThatAreShownWhole) {
   const OverviewCut cut("idefics3", bundled_model().vocabulary());
   ASSERT_TRUE(cut.is_possible());
-  const std::vector<Run> runs{{Run::Kind::kMedia, {}, 0}, {Run::Kind::kMedia, {}, 1}};
+  const Runs runs{{Kind::kMedia, {}, 0}, {Kind::kMedia, {}, 1}};
   const std::vector<ImageInput> images{{{8, 8}, false}, {{8, 8}, true}};
 
-  const std::vector<Run> marked = cut.mark(runs, images);
+  const Runs marked = cut.mark(runs, images);
 
   ASSERT_EQ(marked.size(), 3U);
   EXPECT_EQ(marked[0].image_index, 0U);
-  EXPECT_EQ(marked[1].kind, Run::Kind::kSpecial);
+  EXPECT_EQ(marked[1].kind, Kind::kSpecial);
   EXPECT_EQ(marked[1].text, "<fake_token_around_image><global-img>");
   EXPECT_EQ(marked[2].image_index, 1U);
 }

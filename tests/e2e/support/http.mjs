@@ -67,8 +67,13 @@ export function parseResponse(text) {
 }
 
 /** Posts a body as it is; gives {status, headers, text, json}. */
-export async function post(server, body, headers = {}) {
-  const response = await fetch(`${server.origin}/v1/chat/completions`, {
+export function post(server, body, headers = {}) {
+  return postTo(server, '/v1/chat/completions', body, headers);
+}
+
+/** The same to another path. */
+export async function postTo(server, path, body, headers = {}) {
+  const response = await fetch(`${server.origin}${path}`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),
