@@ -56,7 +56,7 @@ Halves make_llava_next(const std::string& name) {
 }
 
 /// MiniCPM-V's towers look positions up in a table of 70 × 70, whatever the image's size.
-constexpr std::int64_t kBuckets = 70 * 70;
+constexpr std::int64_t kBuckets = std::int64_t{70} * 70;
 
 /// Learned queries instead of patches; the resampler's heads are 128 wide.
 Halves make_minicpmv(const std::string& name) {

@@ -1,6 +1,7 @@
 #include "runtime/llama/random_model/vocabulary.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tessera::runtime::llama::random_model {
 namespace {
@@ -48,7 +49,10 @@ void add_words(Vocabulary& vocabulary, const std::string& space, std::int64_t n)
         parent < 0 ? space
                    : vocabulary.tokens[static_cast<std::size_t>(vocabulary.first_word + parent)];
     const std::string letter(1, static_cast<char>('a' + i % 26));
-    vocabulary.merges.push_back(stem + " " + letter);
+    std::string merge = stem;
+    merge += ' ';
+    merge += letter;
+    vocabulary.merges.push_back(std::move(merge));
     vocabulary.tokens.push_back(stem + letter);
   }
 }
