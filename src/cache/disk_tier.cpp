@@ -193,7 +193,8 @@ void DiskTier::store(const Digest& key, TenantId tenant, std::shared_ptr<const E
   MutexLock lock(mutex_);
   drop_expired();
   if (index_.find(key) != nullptr) return;
-  if (writes_.size() >= kWritesWaitingMax || n_writing_bytes_ + n_bytes > kWritingBytesMax) {
+  if (writes_.size() >= kWritesWaitingMax ||
+      n_writing_bytes_ + n_bytes > options_.writing_bytes_max) {
     ++stats_.n_dropped;
     return;
   }

@@ -55,6 +55,7 @@ struct DiskTierOptions {
   std::size_t bytes_max = 0;
   bool half = true;  // FeatureCacheOptions::half
   TenantNames tenants;
+  std::size_t writing_bytes_max = kWritingBytesMax;
 };
 
 /// Counters since the start, and what is there now.
