@@ -40,9 +40,12 @@ class DiskWriterTest : public ::testing::Test {
             options_of(folder, 4 * kEntry), [] { return 1'800'000'000; }, std::move(files), kSecret)
             .value();
   }
-  void put(int i, TenantId tenant = kAnna) {
+  void store(int i, TenantId tenant = kAnna) {
     tier_->store(test_key(i), tenant, std::make_shared<const Embedding>(test_rows(i)), seconds(1),
                  seconds(1000));
+  }
+  void put(int i) {
+    store(i);
     tier_->flush();
   }
   bool has(int i, TenantId tenant = kAnna) {
@@ -55,12 +58,13 @@ class DiskWriterTest : public ::testing::Test {
 
   /// Makes folders, salts and entries, replaces, evicts and forgets: every step there is.
   void do_everything() {
-    for (int i = 0; i < 6; ++i) put(i, i % 2 == 0 ? kAnna : kBen);
+    for (int i = 0; i < 6; ++i) store(i, i % 2 == 0 ? kAnna : kBen);
+    tier_->flush();
     (void)has(4);
     forgotten_ = tier_->forget(kBen).has_value();
+    store(7, kBen);
+    store(8);
     tier_->flush();
-    put(7, kBen);
-    put(8);
   }
 
   /// Nothing wrong is found; what is there is counted.
