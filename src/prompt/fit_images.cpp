@@ -14,16 +14,16 @@ namespace {
 Error too_many(std::size_t index, int n_tokens, const std::string& limit) {
   return make_error(ErrorCode::kTooLarge, "visual_tokens_exceeded",
                     "image " + std::to_string(index + 1) + " needs " + std::to_string(n_tokens) +
-                        " visual tokens at its smallest; " + limit,
+                        " visual tokens at least; " + limit,
                     "messages");
 }
 
-/// The source in its aspect, with another longer side.
+/// The source with another longer side, and the shorter one rounded up, so that it is never a
+/// longer strip than the source.
 ImageSize with_longer_side(ImageSize source, int side) {
   const std::int64_t longer = std::max(source.width, source.height);
   const auto scaled = [&](int length) {
-    return static_cast<int>(
-        std::max<std::int64_t>((length * std::int64_t{side} + longer / 2) / longer, 1));
+    return static_cast<int>((length * std::int64_t{side} + longer - 1) / longer);
   };
   return {scaled(source.width), scaled(source.height)};
 }
@@ -62,29 +62,41 @@ class Fitting {
     return plan.n_visual_tokens;
   }
 
-  /// The largest input of at most n_max tokens, or the smallest there is.
+  /// The largest input of at most n_max tokens, or the one with the least.
   Result<ImageInput> shrink(int n_max) {
     // These models enlarge whatever they are given: their tiles do not get fewer with its size.
-    const ImageInput smallest = model_.info().has_overview
-                                    ? ImageInput{wish_.source, true}
-                                    : ImageInput{with_longer_side(wish_.source, 1), false};
-    TSR_ASSIGN_OR_RETURN(n_tokens_, count(smallest));
-    if (n_tokens_ > n_max || smallest.overview_only) return smallest;
-    ImageInput best = smallest;
+    if (model_.info().has_overview) {
+      const ImageInput overview{wish_.source, true};
+      TSR_ASSIGN_OR_RETURN(n_tokens_, count(overview));
+      return overview;
+    }
     int too_long = std::max(wish_.source.width, wish_.source.height);
-    for (int fitting = 1; too_long - fitting > 1;) {  // halves: 15 times at most
+    int fitting = 0;
+    ImageInput least = of_side(too_long);
+    for (int side = too_long / 2; side > 0 && fitting == 0; side /= 2) {
+      TSR_ASSIGN_OR_RETURN(const int n_tokens, count(of_side(side)));
+      (n_tokens <= n_max ? fitting : too_long) = side;
+      // Not always so: models enlarge what is smaller than their least size, some to more tokens.
+      if (n_tokens >= n_tokens_) continue;
+      n_tokens_ = n_tokens;
+      least = of_side(side);
+    }
+    if (fitting == 0) return least;
+    while (too_long - fitting > 1) {
       const int side = std::midpoint(fitting, too_long);
-      const ImageInput input{with_longer_side(wish_.source, side), false};
-      TSR_ASSIGN_OR_RETURN(const int n_tokens, count(input));
+      TSR_ASSIGN_OR_RETURN(const int n_tokens, count(of_side(side)));
       if (n_tokens > n_max) {
         too_long = side;
         continue;
       }
       fitting = side;
-      best = input;
       n_tokens_ = n_tokens;
     }
-    return best;
+    return of_side(fitting);
+  }
+
+  ImageInput of_side(int longer_side) const {
+    return {with_longer_side(wish_.source, longer_side), false};
   }
 
   const runtime::Model& model_;
@@ -135,8 +147,8 @@ Result<std::vector<FittedImage>> fit_images(const runtime::Model& model,
     TSR_ASSIGN_OR_RETURN(const auto image, fitting.fit(cap));
     if (!image) {
       return too_many(i, fitting.n_tokens(),
-                      "the request's " + std::to_string(n_tokens_max) + " leave " +
-                          std::to_string(cap) + " for it");
+                      "of " + std::to_string(n_tokens_max) + " for all images, " +
+                          std::to_string(cap) + " are left for this one");
     }
     fitted[i] = *image;
   }

@@ -43,7 +43,7 @@ struct FittedImage {
 /// @param n_tokens_max  of all images
 /// @return  one for each wish
 /// @errors  too_large `visual_tokens_exceeded`, with the numbers; those of runtime::plan_image
-/// @cost    at most 16 plans an image, 15 to 180 µs each
+/// @cost    at most 28 plans an image, 15 to 180 µs each
 Result<std::vector<FittedImage>> fit_images(const runtime::Model& model,
                                             std::span<const ImageWish> wishes, int n_tokens_max);
 

@@ -70,7 +70,7 @@ describe('visual tokens', () => {
       await post(holder.server, withBudget(ask(QUESTION, many), 3))]) {
       assert.equal(answer.status, 413);
       assert.equal(answer.json.error.code, 'visual_tokens_exceeded');
-      assert.match(answer.json.error.message, /leave 0 for it/);
+      assert.match(answer.json.error.message, /0 are left for this one/);
     }
     for (const bad of [0, -1, 1.5, '9', []]) {
       const answer = await plan(withBudget(ask(QUESTION, [SHAPES]), bad));
