@@ -39,7 +39,7 @@ wire::OpenRequest open_request(DecoderClass decoder_class, const DecoderOptions&
 
 Error worker_unavailable(std::string_view why, std::chrono::seconds retry_after = {}) {
   Error error = make_error(ErrorCode::kUnavailable, "media_worker_unavailable",
-                           "the decoder could not be started: " + std::string(why));
+                           "the decoder is not there: " + std::string(why));
   error.retry_after = retry_after;
   return error;
 }
@@ -147,7 +147,7 @@ Result<ProbedImage> DecodeSession::probe_item(const sandbox::WaitLimits& wait) {
   if (received.status != IoStatus::kOk) return transport_error(received.status);
   const auto validated = validate_probe(received.message, item, item.n_frames_wanted,
                                         image_limits(limits_, item.decoder_class));
-  if (!validated) return refused_reply(validated.error());
+  if (!validated) return refused_reply(validated.error(), received.message.error);
   replies_.push_back(received.message);
   return *validated;
 }
@@ -199,7 +199,7 @@ Result<std::vector<Image>> DecodeSession::decode_item(ImageSize target,
     const wire::MediaError found = received.message.error;
     is_damaged_ =
         found == wire::MediaError::kInvalid || found == wire::MediaError::kUnsupportedVariant;
-    return refused_reply(validated.error());
+    return refused_reply(validated.error(), found);
   }
   return read_pixels(output, plan);
 }
@@ -238,9 +238,11 @@ Error DecodeSession::transport_error(IoStatus status) {
   return child_failure("the decoder stopped", death_by(child().wait_end(within(kReapTimeout))));
 }
 
-Error DecodeSession::refused_reply(Error error) {
-  // The others are about the file.
-  if (error.reason == kDecoderFailed) death_ = DecoderDeath::kProtocol;
+Error DecodeSession::refused_reply(Error error, wire::MediaError found) {
+  if (error.reason == kDecoderFailed) {  // the others are about the file
+    const bool is_memory = found == wire::MediaError::kOutOfMemory;
+    death_ = is_memory ? DecoderDeath::kExit : DecoderDeath::kProtocol;
+  }
   return error;
 }
 
@@ -248,6 +250,8 @@ Error DecodeSession::child_failure(std::string_view why, DecoderDeath death) {
   death_ = death;
   child().kill();
   if (death == DecoderDeath::kForbiddenCall) log(LogLevel::kError, "decoder_forbidden_call");
+  // Nothing is known about the file: the same request may well succeed.
+  if (death == DecoderDeath::kLost) return worker_unavailable("its parent process ended");
   return worker_failure(items_[item_], why);
 }
 

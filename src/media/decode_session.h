@@ -91,7 +91,7 @@ class DecodeSession {
   Result<std::vector<Image>> read_pixels(const UniqueFd& output, const wire::DecodePlan& plan);
   Error transport_error(sandbox::IoStatus status);
   Error child_failure(std::string_view why, DecoderDeath death);
-  Error refused_reply(Error error);
+  Error refused_reply(Error error, wire::MediaError found);
 
   /// That has the current item.
   sandbox::ZygoteChild& child() {

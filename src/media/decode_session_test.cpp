@@ -324,7 +324,7 @@ TEST(DecodeSession, SurvivesTheDeathOfTheZygote) {
   ::kill(only_new(before), SIGSTOP);  // so that it cannot be quicker than its end
   ::kill(worker.zygotes.image->pid(), SIGKILL);
 
-  EXPECT_EQ(reason_of(session->decode()), "media_decoder_failed");
+  EXPECT_EQ(reason_of(session->decode()), "media_worker_unavailable");
   EXPECT_EQ(session->death(), DecoderDeath::kLost);
   EXPECT_TRUE(decode_all(worker, media)) << "the next request starts it again, or is tried twice";
 }
@@ -486,6 +486,8 @@ TEST_F(HostileWorker, DeathIsNamedByItsCause) {
       {"decode_die", DecoderDeath::kSignal},
       {"probe_exit", DecoderDeath::kExit},
       {"decode_exit", DecoderDeath::kExit},
+      {"probe_no_memory", DecoderDeath::kExit},
+      {"decode_no_memory", DecoderDeath::kExit},
       {"probe_short", DecoderDeath::kProtocol},
       {"probe_wrong_index", DecoderDeath::kProtocol},
       {"decode_keeps_mapping", DecoderDeath::kProtocol},

@@ -180,8 +180,18 @@ void MediaStage::record_failure(const InFlight& request, const DecodeSession& se
     return;
   }
   if (hooks_.on_death) hooks_.on_death(item.decoder_class, *death);
-  // Whose zygote ended did nothing wrong.
-  if (*death != DecoderDeath::kLost) quarantine_.record_death(request.tenant, content);
+  switch (*death) {
+    case DecoderDeath::kLost:  // whose zygote ended did nothing wrong
+      break;
+    case DecoderDeath::kTimeout:
+      quarantine_.record_timeout(request.tenant, content);
+      break;
+    case DecoderDeath::kForbiddenCall:
+    case DecoderDeath::kSignal:
+    case DecoderDeath::kExit:
+    case DecoderDeath::kProtocol:
+      quarantine_.record_death(request.tenant, content);
+  }
 }
 
 Result<void> MediaStage::decode(InFlight& request, DecodeSession& session, Plan& plan) {

@@ -8,9 +8,14 @@ namespace tessera::media {
 namespace {
 
 Error file_refused(std::size_t index, Error error) {
-  error.message = "image " + std::to_string(index + 1) + ": " + error.message +
-                  " and is refused for " + std::to_string(kFileRefused.count()) + " minutes";
+  error.message = "image " + std::to_string(index + 1) + ": " + error.message;
   return error;
+}
+
+/// "… before and is refused for 10 minutes"
+std::string refused_text(std::string_view what, std::chrono::minutes time) {
+  return "this file " + std::string(what) + " before and is refused for " +
+         std::to_string(time.count()) + (time.count() == 1 ? " minute" : " minutes");
 }
 
 Error tenant_refused(Duration rest) {
@@ -50,18 +55,26 @@ void Quarantine::record_death(TenantId tenant, const Digest& content) {
   Record& record = current(tenant);
   refuse(record, {content, now + kFileRefused,
                   make_error(ErrorCode::kUnprocessableMedia, "media_decoder_failed",
-                             "this file stopped the decoder before")});
+                             refused_text("stopped the decoder", kFileRefused))});
   record.deaths.push_back(now);
   if (record.deaths.size() < kDeathsMax) return;
   record.deaths.clear();
   record.suspended_until = now + kTenantRefused;
 }
 
-void Quarantine::record_damage(TenantId tenant, const Digest& content, const Error& error) {
+void Quarantine::record_timeout(TenantId tenant, const Digest& content) {
   MutexLock lock(mutex_);
   refuse(current(tenant),
-         {content, clock_.now() + kFileRefused,
-          make_error(error.code, error.reason, "this file could not be decoded before")});
+         {content, clock_.now() + kSlowFileRefused,
+          make_error(ErrorCode::kUnprocessableMedia, "media_decoder_failed",
+                     refused_text("took the decoder too long", kSlowFileRefused))});
+}
+
+void Quarantine::record_damage(TenantId tenant, const Digest& content, const Error& error) {
+  MutexLock lock(mutex_);
+  refuse(current(tenant), {content, clock_.now() + kFileRefused,
+                           make_error(error.code, error.reason,
+                                      refused_text("could not be decoded", kFileRefused))});
 }
 
 int Quarantine::n_suspended() const {

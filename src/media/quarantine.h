@@ -1,7 +1,8 @@
-// What is remembered of files that took a decoder's time for nothing: those that stopped it, and
-// those that turned out damaged when their pixels were wanted, which may take seconds. The file is
-// refused for a while when the same tenant sends it again, before a decoder sees it; and a tenant
-// whose files keep stopping decoders loses media for a while. Other tenants notice neither.
+// What is remembered of files that took a decoder's time for nothing: those that stopped it, those
+// that it did not finish in time, and those that turned out damaged when their pixels were wanted,
+// which may take seconds. The file is refused for a while when the same tenant sends it again,
+// before a decoder sees it; and a tenant whose files keep stopping decoders loses media for a
+// while. Other tenants notice neither.
 #pragma once
 
 #include <chrono>
@@ -20,6 +21,10 @@ namespace tessera::media {
 /// How long a file stays refused. Long enough for the retries of a client, short enough that a
 /// decoder that was killed by a busy machine does not cost its sender the day.
 inline constexpr std::chrono::minutes kFileRefused{10};
+
+/// … and one that took too long, which a busy machine may be to blame for: long enough to end a
+/// client's retries while the machine is busy.
+inline constexpr std::chrono::minutes kSlowFileRefused{1};
 
 /// Files of one tenant that are remembered; the oldest is forgotten first. A tenant reaches
 /// kDeathsMax long before.
@@ -51,6 +56,9 @@ class Quarantine {
 
   /// A decoder was stopped by the file, or while it had it.
   void record_death(TenantId tenant, const Digest& content);
+
+  /// The decoder did not finish in time. No sign of an attack: nobody is suspended for it.
+  void record_timeout(TenantId tenant, const Digest& content);
 
   /// The file cannot be decoded, by anyone, under any limits.
   void record_damage(TenantId tenant, const Digest& content, const Error& error);

@@ -52,6 +52,18 @@ TEST_F(QuarantineTest, RefusesADamagedFileAsItWasRefusedBefore) {
   EXPECT_TRUE(check(kBen, 1));
 }
 
+TEST_F(QuarantineTest, AFileThatTookTooLongIsRefusedForAMinuteAndSuspendsNobody) {
+  for (std::uint8_t i = 0; i < 10 * kDeathsMax; ++i) quarantine_.record_timeout(kAnna, file(i));
+  EXPECT_TRUE(check(kAnna, 100));
+  const auto refused = check(kAnna, 1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().reason, "media_decoder_failed");
+  EXPECT_EQ(refused.error().message,
+            "image 2: this file took the decoder too long before and is refused for 1 minute");
+  clock_.advance(kSlowFileRefused);
+  EXPECT_TRUE(check(kAnna, 1));
+}
+
 TEST_F(QuarantineTest, DamageSuspendsNobody) {
   for (std::uint8_t i = 0; i < 10 * kDeathsMax; ++i) {
     quarantine_.record_damage(kAnna, file(i),

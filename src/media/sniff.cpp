@@ -183,9 +183,9 @@ std::string_view describe(FileKind kind) {
     case FileKind::kOtherVideo:
       return "a video in this container";
     case FileKind::kUnknown:
-      return "a file that is no known image or video";
+      return "an unknown kind of file";
   }
-  return "a file that is no known image or video";
+  return "an unknown kind of file";
 }
 
 }  // namespace tessera::media

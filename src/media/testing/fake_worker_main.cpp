@@ -79,6 +79,7 @@ wire::ProbeReply corrupt(wire::ProbeReply reply, std::string_view mode) {
   if (mode == "probe_wrong_version") ++reply.header.version;
   if (mode == "probe_wrong_kind") reply.header.kind = wire::Kind::kDecoded;
   if (mode == "probe_unknown_error") reply.error = wire::MediaError{999};
+  if (mode == "probe_no_memory") reply.error = wire::MediaError::kOutOfMemory;
   if (mode == "probe_unknown_format") reply.format = MediaFormat{77};
   if (mode == "probe_negative_size") reply.width = INT_MIN;
   if (mode == "probe_huge_size") reply.width = reply.height = INT_MAX;
@@ -110,6 +111,7 @@ wire::DecodeReply corrupt(wire::DecodeReply reply, std::string_view mode) {
   if (mode == "decode_wrong_channels") reply.n_channels = 4;
   if (mode == "decode_wrong_frames") ++reply.n_frames;
   if (mode == "decode_unknown_error") reply.error = wire::MediaError{999};
+  if (mode == "decode_no_memory") reply.error = wire::MediaError::kOutOfMemory;
   return reply;
 }
 
