@@ -182,7 +182,7 @@ Result<UniqueFd> DiskFiles::lock(const std::string& path) {
   if (!file) return failed("open");
   if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
   if (errno != EWOULDBLOCK) return failed("flock");
-  return make_error(ErrorCode::kCancelled, "cache_dir_in_use",
+  return make_error(ErrorCode::kUnavailable, "cache_dir_in_use",
                     "the folder of cache_dir is in use by another process", "cache_dir");
 }
 

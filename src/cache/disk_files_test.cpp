@@ -97,7 +97,7 @@ TEST_F(DiskFilesTest, OneAtATimeHasTheLock) {
   const auto second = (*others)->lock("lock");
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().reason, "cache_dir_in_use");
-  EXPECT_EQ(second.error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
 
   first->reset();
   EXPECT_TRUE((*others)->lock("lock"));
