@@ -277,10 +277,10 @@ Result<void> read_limit_wishes(const Field& body, std::vector<LimitWish>& wishes
 Result<void> read_visual_tokens(const Field& body, std::optional<int>& n_max) {
   const std::optional<Field> ours = body.find("tessera");
   if (!ours) return {};
-  TSR_RETURN_IF_ERROR(ours->expect_object());
+  TSR_RETURN_IF_ERROR(ours->expect_members({"limits", "cache", "visual_tokens"}));
   const std::optional<Field> tokens = ours->find("visual_tokens");
   if (!tokens) return {};
-  TSR_RETURN_IF_ERROR(tokens->expect_object());
+  TSR_RETURN_IF_ERROR(tokens->expect_members({"max"}));
   if (const std::optional<Field> max = tokens->find("max")) {
     TSR_ASSIGN_OR_RETURN(const std::int64_t value,
                          max->integer(1, std::numeric_limits<int>::max()));
@@ -296,7 +296,7 @@ Result<void> read_cache_policy(const Field& body, CachePolicy& policy) {
   TSR_RETURN_IF_ERROR(ours->expect_object());
   const std::optional<Field> cache = ours->find("cache");
   if (!cache) return {};
-  TSR_RETURN_IF_ERROR(cache->expect_object());
+  TSR_RETURN_IF_ERROR(cache->expect_members({"scope", "tier", "ttl_seconds"}));
   if (const std::optional<Field> scope = cache->find("scope")) {
     TSR_ASSIGN_OR_RETURN(const std::string word, scope->string());
     if (word == "request") {

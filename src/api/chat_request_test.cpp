@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace tessera::api {
 namespace {
 
@@ -107,6 +109,34 @@ TEST(ChatRequest, ReadsWhereAndForWhomFeaturesAreKept) {
     ASSERT_FALSE(call) << wrong;
     EXPECT_TRUE(call.error().param.starts_with("tessera.cache.")) << call.error().param;
   }
+}
+
+TEST(ChatRequest, AMisspeltMemberOfOursIsRefusedAndNotRepeated) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {R"("tessera":{"kache":{"scope":"none"}})", "tessera"},
+      {R"("tessera":{"cache":{"skope":"none"}})", "tessera.cache"},
+      {R"("tessera":{"visual_tokens":{"mx":5,"max":7}})", "tessera.visual_tokens"},
+  };
+  for (const auto& [member, param] : wrong) {
+    const auto call = parse_with(member);
+    ASSERT_FALSE(call) << member;
+    EXPECT_EQ(call.error().reason, "unsupported_parameter");
+    EXPECT_EQ(call.error().param, param);
+    EXPECT_EQ(call.error().message.find("kache"), std::string::npos);
+    EXPECT_EQ(call.error().message.find("skope"), std::string::npos);
+  }
+  const auto cache = parse_with(R"("tessera":{"cache":{"skope":1}})");
+  EXPECT_EQ(cache.error().message,
+            "'tessera.cache' has a member that this server does not know; it knows scope, tier, "
+            "ttl_seconds");
+}
+
+TEST(ChatRequest, ReadsVisualTokensOfAnImageAndOfAll) {
+  const auto call = parse_with(R"("tessera":{"visual_tokens":{"max":512}})");
+  ASSERT_TRUE(call) << call.error().message;
+  EXPECT_EQ(call->request.visual_tokens_max, 512);
+  EXPECT_FALSE(parse_with(R"("tessera":{"visual_tokens":{"max":0}})"));
+  EXPECT_FALSE(parse_with(R"("tessera":{"visual_tokens":7})"));
 }
 
 TEST(ChatRequest, ReadsTurnsAndKeepsImagesInTheOrderOfTheirParts) {

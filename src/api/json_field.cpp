@@ -1,5 +1,6 @@
 #include "api/json_field.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace tessera::api {
@@ -130,6 +131,22 @@ Error Field::wrong_value(std::string_view expected) const {
 Error Field::unsupported(std::string_view what) const {
   return invalid("unsupported_parameter",
                  "'" + path_ + "': this server does not support " + std::string(what), path_);
+}
+
+Result<void> Field::expect_members(std::initializer_list<std::string_view> known) const {
+  TSR_RETURN_IF_ERROR(expect_object());
+  const bool all_known = std::ranges::all_of(value_->items(), [known](const auto& member) {
+    return std::ranges::find(known, member.key()) != known.end();
+  });
+  if (all_known) return {};
+  std::string names;
+  for (const std::string_view name : known) {
+    if (!names.empty()) names += ", ";
+    names += name;
+  }
+  return invalid("unsupported_parameter",
+                 "'" + path_ + "' has a member that this server does not know; it knows " + names,
+                 path_);
 }
 
 Result<Json> parse_json(const std::string& text) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -46,6 +47,9 @@ class Field {
   Result<double> number() const;
   Result<void> expect_object() const;
   Result<void> expect_array() const;
+  /// An object of ours: a misspelt member must not look as if it were obeyed. The member itself is
+  /// not repeated in the error.
+  Result<void> expect_members(std::initializer_list<std::string_view> known) const;
 
   /// "'n' must be an integer, not a string"
   Error wrong_type(std::string_view expected) const;
