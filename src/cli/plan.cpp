@@ -30,6 +30,18 @@ void print_row(std::ostream& out, const std::string& name, const std::string& si
       << number_cell(n_patches, 10) << number_cell(n_visual_tokens, 16) << '\n';
 }
 
+/// Of the images that were made smaller; a video has many that are alike.
+void print_budgets(std::ostream& out, const std::vector<ImagePlan>& images) {
+  constexpr int kShownMax = 4;
+  int n_shown = 0;
+  for (std::size_t i = 0; i < images.size() && n_shown < kShownMax; ++i) {
+    if (images[i].budget == 0) continue;
+    out << "  image " << i + 1 << " was made smaller to fit "
+        << counted(images[i].budget, "visual token") << '\n';
+    ++n_shown;
+  }
+}
+
 std::string plan_json(const PlanReport& report) {
   nlohmann::ordered_json json;
   json["images"] = images_json(report.images);
@@ -88,6 +100,7 @@ std::string plan_table(const PlanReport& report) {
     out << "  " << rule(kRuleWidth) << '\n';
     print_row(out, "total", std::string(26, ' '), n_tiles, n_patches, report.n_visual_tokens);
   }
+  print_budgets(out, report.images);
   const int n_tokens = report.n_visual_tokens + report.n_text_tokens;
   out << "\n  prompt     " << counted(n_tokens, "token") << ": " << report.n_visual_tokens
       << " visual, " << report.n_text_tokens << " text\n"

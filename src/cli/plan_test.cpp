@@ -65,6 +65,15 @@ TEST(PlanTable, OfOneImageHasNoTotal) {
   EXPECT_THAT(plan_table(report), Not(HasSubstr("total")));
 }
 
+TEST(PlanTable, SaysWhichImagesWereMadeSmaller) {
+  PlanReport report = two_images();
+  EXPECT_THAT(plan_table(report), Not(HasSubstr("smaller")));
+  report.images[1].budget = 400;
+
+  EXPECT_THAT(plan_table(report),
+              HasSubstr("  image 2 was made smaller to fit 400 visual tokens\n"));
+}
+
 TEST(PlanTable, ColumnsOfTheLargestImagesStayAligned) {
   PlanReport report = two_images();
   report.images.push_back(image({16'384, 16'384}, {16'384, 16'384}, 4096, 16'384, 999'999));
