@@ -13,6 +13,7 @@ namespace {
 
 using test_support::chat_body;
 using test_support::post;
+using test_support::Response;
 
 class ContentLoggingTest : public test_support::ServerTest {
  protected:
@@ -27,6 +28,13 @@ class ContentLoggingTest : public test_support::ServerTest {
     log_ = content_log::ContentLog::open({path_}).value();
     options.content_log = log_.get();
     start();
+  }
+
+  /// An answer whose line is in the log when it comes back: connections have threads of their own.
+  Response chat(const std::string& request) {
+    Response response = exchange(request);
+    while (server->stats().n_chats > 0) std::this_thread::yield();
+    return response;
   }
 
   /// After the server has ended: the lines, from "unix_seconds" on without its value.
@@ -53,9 +61,9 @@ const std::string kHi = R"("n_images":0,"texts":[{"role":"user","text":"hi"}],"a
 TEST_F(ContentLoggingTest, HasALineForEachChatWholeOrStreamed) {
   start_logging();
 
-  EXPECT_EQ(exchange(post(chat_body())).status, 200);
-  EXPECT_EQ(exchange(post(chat_body(R"("stream":true,"n":2)"))).status, 200);
-  EXPECT_EQ(exchange(post(chat_body(R"("stop":["b ab"])"))).status, 200);
+  EXPECT_EQ(chat(post(chat_body())).status, 200);
+  EXPECT_EQ(chat(post(chat_body(R"("stream":true,"n":2)"))).status, 200);
+  EXPECT_EQ(chat(post(chat_body(R"("stop":["b ab"])"))).status, 200);
 
   EXPECT_EQ(lines(), (std::vector<std::string>{
                          kHi + R"(["ab ab ab "],"error":null})",
@@ -68,9 +76,9 @@ TEST_F(ContentLoggingTest, ARequestThatFailsIsThereWithWhatWasSaidBefore) {
   service.script.error = make_error(ErrorCode::kInternal, "internal_error", "it broke");
   start_logging();
 
-  exchange(post(chat_body(R"("stream":true)")));
+  chat(post(chat_body(R"("stream":true)")));
   service.refusal = make_error(ErrorCode::kUnavailable, "shutting_down", "it stops");
-  exchange(post(chat_body()));
+  chat(post(chat_body()));
 
   EXPECT_EQ(lines(), (std::vector<std::string>{kHi + R"(["ab ab ab "],"error":"internal"})",
                                                kHi + R"([],"error":"unavailable"})"}));
@@ -80,10 +88,9 @@ TEST_F(ContentLoggingTest, ImagesAreCountedAndNothingElseIsSaidOfThem) {
   options.media_sources.remote = true;
   start_logging();
 
-  exchange(
-      post(R"({"messages":[{"role":"user","name":"anna","content":[{"type":"text","text":"hi"},)"
-           R"({"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}},)"
-           R"({"type":"image_url","image_url":{"url":"https://a.example.com/secret.png"}}]}]})"));
+  chat(post(R"({"messages":[{"role":"user","name":"anna","content":[{"type":"text","text":"hi"},)"
+            R"({"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}},)"
+            R"({"type":"image_url","image_url":{"url":"https://a.example.com/secret.png"}}]}]})"));
 
   EXPECT_EQ(lines(),
             (std::vector<std::string>{R"("n_images":2,"texts":[{"role":"user","text":"hi"}],)"
@@ -93,9 +100,9 @@ TEST_F(ContentLoggingTest, ImagesAreCountedAndNothingElseIsSaidOfThem) {
 TEST_F(ContentLoggingTest, WhatIsNoChatIsNotThere) {
   start_logging();
 
-  EXPECT_EQ(exchange(post(R"({"messages":"secret"})")).status, 400);
-  EXPECT_EQ(exchange(post("secret")).status, 400);
-  exchange(test_support::get("/v1/models"));
+  EXPECT_EQ(chat(post(R"({"messages":"secret"})")).status, 400);
+  EXPECT_EQ(chat(post("secret")).status, 400);
+  chat(test_support::get("/v1/models"));
 
   EXPECT_TRUE(lines().empty());
 }
