@@ -200,6 +200,19 @@ asio::awaitable<void> Session::answer_whole(Exchange& exchange, AnswerHead head,
 
   std::optional<Error> error;
   if (end->error && !answer.complete()) error = final_error(*end->error);
+  co_await write_whole(exchange, end->trace, std::move(error), [&] {
+    // What the client reads of its own stages ends here; the server's account ends with the last
+    // byte.
+    Trace reported = end->trace;
+    reported.finish(context_.clock.now());
+    return answer.body(reported);
+  });
+  if (context_.options.content_log != nullptr) exchange.answers = answer.take_texts();
+}
+
+asio::awaitable<void> Session::write_whole(Exchange& exchange, Trace& trace,
+                                           std::optional<Error> error,
+                                           std::function<std::string()> body) {
   if (lost_) error = client_gone();
   exchange.status = 499;
   if (error) exchange.error = error->code;
@@ -208,17 +221,12 @@ asio::awaitable<void> Session::answer_whole(Exchange& exchange, AnswerHead head,
     if (error) {
       reply = error_reply(*error);
     } else {
-      // What the client reads of its own stages ends here; the server's account ends with the
-      // last byte.
-      Trace reported = end->trace;
-      reported.finish(context_.clock.now());
-      reply.body = answer.body(reported);
+      reply.body = body();
     }
     co_await write_reply(exchange, std::move(reply));
     if (lost_ && !error) error = client_gone();
   }
-  if (context_.options.content_log != nullptr) exchange.answers = answer.take_texts();
-  account(end->trace, error);
+  account(trace, error);
 }
 
 asio::awaitable<bool> Session::write_stream_head(Exchange& exchange) {

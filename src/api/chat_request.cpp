@@ -253,12 +253,9 @@ Result<void> read_output_size(const Field& body, Request& request) {
   return {};
 }
 
-/// {"tessera": {"limits": {"images_max": 2}}}
-Result<void> read_limit_wishes(const Field& body, std::vector<LimitWish>& wishes) {
-  const std::optional<Field> ours = body.find("tessera");
-  if (!ours) return {};
-  TSR_RETURN_IF_ERROR(ours->expect_object());
-  const std::optional<Field> limits = ours->find("limits");
+/// {"limits": {"images_max": 2}}
+Result<void> read_limit_wishes(const Field& ours, std::vector<LimitWish>& wishes) {
+  const std::optional<Field> limits = ours.find("limits");
   if (!limits) return {};
   TSR_RETURN_IF_ERROR(limits->expect_object());
   if (limits->size() > kLimitWishesMax) {
@@ -273,12 +270,9 @@ Result<void> read_limit_wishes(const Field& body, std::vector<LimitWish>& wishes
   return {};
 }
 
-/// {"tessera": {"visual_tokens": {"max": 512}}}
-Result<void> read_visual_tokens(const Field& body, std::optional<int>& n_max) {
-  const std::optional<Field> ours = body.find("tessera");
-  if (!ours) return {};
-  TSR_RETURN_IF_ERROR(ours->expect_members({"limits", "cache", "visual_tokens"}));
-  const std::optional<Field> tokens = ours->find("visual_tokens");
+/// {"visual_tokens": {"max": 512}}
+Result<void> read_visual_tokens(const Field& ours, std::optional<int>& n_max) {
+  const std::optional<Field> tokens = ours.find("visual_tokens");
   if (!tokens) return {};
   TSR_RETURN_IF_ERROR(tokens->expect_members({"max"}));
   if (const std::optional<Field> max = tokens->find("max")) {
@@ -289,12 +283,9 @@ Result<void> read_visual_tokens(const Field& body, std::optional<int>& n_max) {
   return {};
 }
 
-/// {"tessera": {"cache": {"scope": "tenant", "tier": "memory", "ttl_seconds": 600}}}
-Result<void> read_cache_policy(const Field& body, CachePolicy& policy) {
-  const std::optional<Field> ours = body.find("tessera");
-  if (!ours) return {};
-  TSR_RETURN_IF_ERROR(ours->expect_object());
-  const std::optional<Field> cache = ours->find("cache");
+/// {"cache": {"scope": "tenant", "tier": "memory", "ttl_seconds": 600}}
+Result<void> read_cache_policy(const Field& ours, CachePolicy& policy) {
+  const std::optional<Field> cache = ours.find("cache");
   if (!cache) return {};
   TSR_RETURN_IF_ERROR(cache->expect_members({"scope", "tier", "ttl_seconds"}));
   if (const std::optional<Field> scope = cache->find("scope")) {
@@ -317,6 +308,16 @@ Result<void> read_cache_policy(const Field& body, CachePolicy& policy) {
     policy.time_to_live = std::chrono::seconds(seconds);
   }
   return {};
+}
+
+/// What OpenAI's requests do not have.
+Result<void> read_ours(const Field& body, Request& request) {
+  const std::optional<Field> ours = body.find("tessera");
+  if (!ours) return {};
+  TSR_RETURN_IF_ERROR(ours->expect_members({"limits", "cache", "visual_tokens"}));
+  TSR_RETURN_IF_ERROR(read_limit_wishes(*ours, request.limit_wishes));
+  TSR_RETURN_IF_ERROR(read_visual_tokens(*ours, request.visual_tokens_max));
+  return read_cache_policy(*ours, request.cache);
 }
 
 Result<void> read_logprobs(const Field& body, Request& request) {
@@ -445,9 +446,7 @@ Result<ChatCall> parse_chat_request(ReadBody body, std::string_view model_name,
   TSR_RETURN_IF_ERROR(read_stop(root, request.stop));
   TSR_RETURN_IF_ERROR(read_output_size(root, request));
   TSR_RETURN_IF_ERROR(read_logprobs(root, request));
-  TSR_RETURN_IF_ERROR(read_limit_wishes(root, request.limit_wishes));
-  TSR_RETURN_IF_ERROR(read_visual_tokens(root, request.visual_tokens_max));
-  TSR_RETURN_IF_ERROR(read_cache_policy(root, request.cache));
+  TSR_RETURN_IF_ERROR(read_ours(root, request));
   TSR_RETURN_IF_ERROR(read_stream(root, call));
   TSR_RETURN_IF_ERROR(read_format(root, body.media_mark, request.response_format));
   TSR_ASSIGN_OR_RETURN(const Field messages, root.require("messages"));

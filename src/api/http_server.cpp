@@ -95,8 +95,8 @@ class HttpServer::Impl {
 
   mutable std::mutex mutex_;  // guards sessions_
   std::condition_variable became_empty_;
-  std::unordered_map<Session*, std::weak_ptr<Session>>
-      sessions_;  // ≤ connections_max + kClosingMax
+  // ≤ connections_max + kClosingMax
+  std::unordered_map<Session*, std::weak_ptr<Session>> sessions_;
 
   std::unique_ptr<asio::io_context> io_;
   std::unique_ptr<tcp::acceptor> acceptor_;  // on a strand of its own

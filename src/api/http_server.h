@@ -1,7 +1,7 @@
 // The HTTP server: stages 1 and 8 of every request, on its own threads.
 //
-//   POST /v1/chat/completions, /v1/visual/plan · GET /v1/models, /v1/models/{id} · /healthz,
-//   /readyz, /metrics POST, GET /v1/files · GET, DELETE /v1/files/{id}
+//   POST /v1/chat/completions, /v1/visual/plan · POST, GET /v1/files
+//   GET, DELETE /v1/files/{id} · GET /v1/models, /v1/models/{id} · /healthz, /readyz, /metrics
 //
 // HTTP/1.1 without TLS and without content encodings; a proxy in front adds those. Every limit
 // holds while bytes arrive: a request is refused at the first byte that breaks one, and whoever is

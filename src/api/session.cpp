@@ -167,7 +167,8 @@ bool Session::give_up() {
 asio::awaitable<bool> Session::read_head(bool is_first) {
   waits_since_ = context_.clock.now().time_since_epoch() / std::chrono::nanoseconds(1);
   const bool has_come = co_await wait_for_head(is_first);
-  co_return waits_since_.exchange(kServing) != kGivenUp&& has_come;
+  const bool was_given_up = waits_since_.exchange(kServing) == kGivenUp;
+  co_return has_come && !was_given_up;
 }
 
 asio::awaitable<bool> Session::wait_for_head(bool is_first) {

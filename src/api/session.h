@@ -116,6 +116,10 @@ class Session : public std::enable_shared_from_this<Session> {
   void end_answer(Wakeup& wakeup);
   /// @param n_bytes  of the answer so far
   void cancel_if_unwanted(const Wakeup& wakeup, std::size_t n_bytes);
+  /// The end of an answer that is one reply: it, or why there is none, and the account of both.
+  /// @param error  of the answer, apart from a client that is gone
+  Awaitable<void> write_whole(Exchange& exchange, Trace& trace, std::optional<Error> error,
+                              std::function<std::string()> body);
   static Error client_gone();
   Error final_error(const Error& error) const;
   void account(Trace& trace, const std::optional<Error>& error);
@@ -129,13 +133,14 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::buffer_body>> parser_;
 
-  bool usable_ = true;                               // the connection may carry another request
-  bool lost_ = false;                                // nothing can be written any more
-  bool unread_body_ = false;                         // the client may still be sending
-  bool idle_ = false;                                // waits for the first byte of a request
+  bool usable_ = true;        // the connection may carry another request
+  bool lost_ = false;         // nothing can be written any more
+  bool unread_body_ = false;  // the client may still be sending
+  bool idle_ = false;         // waits for the first byte of a request
+  bool ending_ = false;       // end_now() was called
+  bool too_long_ = false;     // the answer passed limits.answer_bytes_max
+
   std::atomic<std::int64_t> waits_since_{kServing};  // steady time in ns
-  bool ending_ = false;                              // end_now() was called
-  bool too_long_ = false;                            // the answer passed limits.answer_bytes_max
 
   std::optional<StreamReader> reader_;  // of the request that runs
   std::shared_ptr<Wakeup> wakeup_;      // of the answer that is waited for

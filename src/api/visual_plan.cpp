@@ -79,19 +79,8 @@ asio::awaitable<void> Session::answer_plan(Exchange& exchange) {
   auto& end = std::get<StreamEnd>(*event);  // a plan has no other events
   std::optional<Error> error;
   if (end.error) error = final_error(*end.error);
-  if (lost_) error = client_gone();
-  exchange.status = 499;
-  if (error) exchange.error = error->code;
-  if (!lost_) {
-    Reply reply;
-    if (error) {
-      reply = error_reply(*error);
-    } else {
-      reply.body = visual_plan_json(context_.model_name, *end.plan);
-    }
-    co_await write_reply(exchange, std::move(reply));
-  }
-  account(end.trace, error);
+  co_await write_whole(exchange, end.trace, std::move(error),
+                       [&] { return visual_plan_json(context_.model_name, *end.plan); });
 }
 
 }  // namespace tessera::api
