@@ -186,6 +186,7 @@ std::unique_ptr<pipeline::Pipeline> start_pipeline(const cli::Settings& settings
   options.url_bytes_max = settings.remote_limits.request_bytes_max;
   options.n_token_rows = settings.step_token_rows;
   options.n_visual_rows = settings.step_visual_rows;
+  options.n_step_patches = settings.step_patches;
   options.model_name = settings.model_name;
   options.features = {settings.feature_cache_bytes, !settings.feature_cache_f32};
   options.feature_disk = disk.tier.get();

@@ -50,6 +50,8 @@ constexpr std::array kRefusals = std::to_array<std::pair<std::string_view, std::
     {"limits.connections_max", "–"},
     {"limits.held_bytes_max", "server_busy"},
     {"limits.tenant_held_bytes_max", "tenant_busy"},
+    {"limits.vision_bytes_max", "vision_bytes_exceeded"},
+    {"limits.tenant_vision_bytes_max", "vision_bytes_exceeded"},
     {"limits.request_timeout", "deadline_exceeded"},
     {"limits.remote_urls_max", "too_many_media_urls"},
     {"limits.remote_bytes_max", "media_url_too_large"},

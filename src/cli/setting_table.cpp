@@ -75,6 +75,11 @@ constexpr std::array kTable = std::to_array<SettingDefinition>({
     {"step_visual_rows", kEngine, [](Settings& s) -> SettingField { return &s.step_visual_rows; },
      {1, 65'536}, "rows", "", "visual rows of one engine step",
      "bounds how long an image holds up other answers"},
+    {"step_patches", kEngine, [](Settings& s) -> SettingField { return &s.step_patches; },
+     {0, kTokensMax}, "patches", "each tile alone",
+     "patches of one encoder step: as many tiles of one shape share it, where the projector can; "
+     "0 = default",
+     "batches pay on GPUs; on CPUs they were never faster"},
 
     {"feature_cache_bytes", kCache,
      [](Settings& s) -> SettingField { return &s.feature_cache_bytes; },
@@ -250,6 +255,16 @@ constexpr std::array kTable = std::to_array<SettingDefinition>({
     {"limits.tenant_held_bytes_max", kLimits,
      [](Settings& s) -> SettingField { return &s.limits.tenant_held_bytes_max; },
      {1024, 1024 * kGiB}, "", "", "the same of one API key",
+     "two fill it"},
+    {"limits.vision_bytes_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.limits.vision_bytes_max; }, {1024, 1024 * kGiB},
+     "", "",
+     "prepared tiles until they are encoded and visual features until they are prefilled, of all "
+     "requests; more of them wait",
+     "two requests of 256 tiles of 512×512"},
+    {"limits.tenant_vision_bytes_max", kLimits,
+     [](Settings& s) -> SettingField { return &s.limits.tenant_vision_bytes_max; },
+     {1024, 1024 * kGiB}, "", "", "the same of one API key, and of one request",
      "two fill it"},
     {"limits.request_timeout", kLimits,
      [](Settings& s) -> SettingField { return &s.limits.request_timeout; }, {100, kDayMs}, "", "",

@@ -72,7 +72,7 @@ TEST(SettingTable, EveryLimitCanBeSet) {
     ++n_fields;
     EXPECT_EQ(setting("limits." + match[1].str()).group, SettingGroup::kLimits);
   }
-  EXPECT_EQ(n_fields, 31);
+  EXPECT_EQ(n_fields, 33);
 }
 
 TEST(SettingTable, ReasonsOfLimitsAreThoseOfTheHeader) {

@@ -101,6 +101,8 @@ Result<void> check_together(const Settings& values) {
       {"image_pixels_max", static_cast<std::uint64_t>(limits.image_pixels_max),
        "request_pixels_max", static_cast<std::uint64_t>(limits.request_pixels_max)},
       {"tenant_held_bytes_max", held, "held_bytes_max", limits.held_bytes_max},
+      {"tenant_vision_bytes_max", limits.tenant_vision_bytes_max, "vision_bytes_max",
+       limits.vision_bytes_max},
       {"body_bytes_max", limits.body_bytes_max, "tenant_held_bytes_max", held},
       {"remote_request_bytes_max", values.remote_limits.request_bytes_max, "tenant_held_bytes_max",
        held},

@@ -42,6 +42,7 @@ struct Settings {
   int n_kv_cells = 0;        // shared by the sequences; 0 = two full contexts
   int step_token_rows = 64;  // rows of one engine step: generate/engine_options.h says why
   int step_visual_rows = 64;
+  int step_patches = 0;  // of one encoder step with several tiles; 0 = each tile alone
 
   // Cache.
   std::size_t feature_cache_bytes = 512 * kMiB;

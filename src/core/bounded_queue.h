@@ -1,6 +1,7 @@
 // The one queue between two stages. Bounded, closable, cancellable; owned by its consumer.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <optional>
@@ -57,6 +58,25 @@ class BoundedQueue {
     return item;
   }
 
+  /// Waits for an item, for wake(), or for `at_most`; nothing after the latter two, and as pop().
+  std::optional<T> pop_or_wake(const std::stop_token& stop, std::chrono::milliseconds at_most) {
+    {
+      MutexLock lock(mutex_);
+      if (items_.empty() && !closed_ && !woken_) not_empty_.wait_for(mutex_, stop, at_most);
+      woken_ = false;
+    }
+    return try_pop();
+  }
+
+  /// Ends the pop_or_wake() that waits, or the next one.
+  void wake() {
+    {
+      MutexLock lock(mutex_);
+      woken_ = true;
+    }
+    not_empty_.notify_one();
+  }
+
   std::optional<T> try_pop() {
     std::optional<T> item;
     {
@@ -91,6 +111,7 @@ class BoundedQueue {
   CondVar not_full_;
   std::deque<T> items_ TSR_GUARDED_BY(mutex_);
   bool closed_ TSR_GUARDED_BY(mutex_) = false;
+  bool woken_ TSR_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace tessera

@@ -67,5 +67,19 @@ TEST(BoundedQueue, CloseEndsAWaitingPopAndAWaitingPush) {
   full.close();
 }
 
+TEST(BoundedQueue, WakeEndsTheWaitThatRunsOrTheNextOne) {
+  constexpr std::chrono::hours kForEver{1};
+  BoundedQueue<int> queue(1);
+  queue.wake();
+  EXPECT_EQ(queue.pop_or_wake({}, kForEver), std::nullopt);
+
+  std::jthread waker([&] { queue.wake(); });
+  EXPECT_EQ(queue.pop_or_wake({}, kForEver), std::nullopt);
+
+  ASSERT_TRUE(queue.try_push(1));
+  EXPECT_EQ(queue.pop_or_wake({}, kForEver), 1);
+  EXPECT_EQ(queue.pop_or_wake({}, std::chrono::milliseconds(1)), std::nullopt) << "nobody wakes it";
+}
+
 }  // namespace
 }  // namespace tessera

@@ -37,7 +37,11 @@ void InFlight::send_end(StreamEnd end, TimePoint now) {
   ended_ = true;
   trace.enter(Stage::kEmit, now);
   end.trace = trace;
-  holds.reset();  // whoever sees the end may count on its place being free
+  // Whoever sees the end may count on its places being free.
+  holds.reset();
+  tile_holds.reset();
+  feature_holds.reset();
+  if (arriving != nullptr) arriving->abandon();
   sink_->push(std::move(end));
 }
 

@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "core/arriving_features.h"
 #include "core/digest.h"
 #include "core/embedding.h"
 #include "core/ids.h"
@@ -67,6 +68,11 @@ class InFlight {
   /// What it holds until its media is decoded; e.g. a part of the memory for fetched media.
   std::shared_ptr<void> media_holds;
 
+  /// Memory for its prepared tiles, until they are encoded, and for its features, until they are
+  /// prefilled.
+  std::shared_ptr<void> tile_holds;
+  std::shared_ptr<void> feature_holds;
+
   // Filled by the stages, in this order.
   std::vector<FrameSource> frames;  // one per image of the prompt, in order
   Prompt prompt;
@@ -74,6 +80,8 @@ class InFlight {
   std::vector<Digest> feature_keys;
   std::vector<std::unique_ptr<PreparedTile>> tiles;
   std::vector<std::shared_ptr<const Embedding>> embeddings;
+  /// Where those come from that are not there yet when the engine gets the request. Null = all are.
+  std::shared_ptr<ArrivingFeatures> arriving;
 
  private:
   void send_end(StreamEnd end, TimePoint now);

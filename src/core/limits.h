@@ -54,6 +54,9 @@ struct Limits {
   // bodies, and media until it is answered; the same again for media that is named by URL
   std::size_t held_bytes_max = 1024 * kMiB;        // 16 bodies of the largest size
   std::size_t tenant_held_bytes_max = 512 * kMiB;  // of one API key: two fill it
+  // prepared tiles until they are encoded, features until they are prefilled
+  std::size_t vision_bytes_max = 2048 * kMiB;         // two requests of 256 tiles of 512×512
+  std::size_t tenant_vision_bytes_max = 1024 * kMiB;  // of one API key: two fill it
 
   // --- time ---
   std::chrono::milliseconds request_timeout{300'000};  // arrival → last token
@@ -63,6 +66,7 @@ struct Limits {
 constexpr void lift_tenant_limits(Limits& limits) {
   limits.tenant_requests_max = limits.requests_max;
   limits.tenant_held_bytes_max = limits.held_bytes_max;
+  limits.tenant_vision_bytes_max = limits.vision_bytes_max;
 }
 
 /// What a file may have before anybody knows what it is. Its own kind's limit follows.

@@ -2,6 +2,7 @@
 // is a compile error in our presets.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <stop_token>
@@ -54,6 +55,13 @@ class CondVar {
     // it into a single wait.
     bool woken = false;
     return condition_.wait(mutex, stop, [&woken] { return std::exchange(woken, true); });
+  }
+  /// The same, and not longer than `at_most`.
+  bool wait_for(Mutex& mutex, const std::stop_token& stop, std::chrono::milliseconds at_most)
+      TSR_REQUIRES(mutex) TSR_NO_THREAD_SAFETY_ANALYSIS {
+    bool woken = false;
+    condition_.wait_for(mutex, stop, at_most, [&woken] { return std::exchange(woken, true); });
+    return !stop.stop_requested();
   }
   void notify_one() { condition_.notify_one(); }
   void notify_all() { condition_.notify_all(); }

@@ -6,6 +6,14 @@
 #include "core/check.h"
 
 namespace tessera::encode {
+namespace {
+
+TileShape shape_of(const Prompt& prompt, const VisualSegment& segment) {
+  const ImagePlan& image = prompt.images[segment.image_index];
+  return {image.planned, image.n_tiles, segment.n_tokens};
+}
+
+}  // namespace
 
 int patches_of(const Prompt& prompt, const VisualSegment& segment) {
   const ImagePlan& image = prompt.images[segment.image_index];
@@ -20,95 +28,154 @@ std::vector<const VisualSegment*> visual_segments(const Prompt& prompt) {
   return segments;
 }
 
-int EncodeQueue::add(std::unique_ptr<InFlight> request, TimePoint now) {
+EncodeQueue::Added EncodeQueue::add(std::unique_ptr<InFlight> request, TimePoint now) {
   const auto segments = visual_segments(request->prompt);
   TSR_CHECK(request->feature_keys.size() == segments.size() &&
             request->tiles.size() == segments.size() &&
             request->embeddings.size() == segments.size());
-  Waiting waiting{std::move(request), now, 0};
-  InFlight& added = *waiting.request;
-  int n_shared = 0;
+  Waiter& waiter = waiting_.emplace_back();
+  waiter.since = now;
+  waiter.tile_holds = std::move(request->tile_holds);
+  Added added{&waiter, 0};
   for (std::size_t i = 0; i < segments.size(); ++i) {
-    if (added.embeddings[i] != nullptr) continue;
-    auto& wanted = wanted_[added.feature_keys[i]];
+    if (request->embeddings[i] != nullptr) continue;
+    waiter.missing.emplace_back(i, request->feature_keys[i]);
+    auto& wanted = wanted_[request->feature_keys[i]];
     if (wanted == nullptr) {
-      TSR_CHECK(added.tiles[i] != nullptr);
+      TSR_CHECK(request->tiles[i] != nullptr);
       wanted = std::make_unique<WantedTile>();
-      wanted->key = added.feature_keys[i];
-      wanted->prepared = std::move(added.tiles[i]);
-      wanted->tenant = added.tenant;
-      wanted->policy = added.request.cache;
-      wanted->n_patches = patches_of(added.prompt, *segments[i]);
-      wanted->n_tokens = segments[i]->n_tokens;
+      wanted->key = request->feature_keys[i];
+      wanted->prepared = std::move(request->tiles[i]);
+      wanted->tenant = request->tenant;
+      wanted->policy = request->request.cache;
+      wanted->shape = shape_of(request->prompt, *segments[i]);
+      wanted->n_patches = patches_of(request->prompt, *segments[i]);
+    } else if (wanted->waiters.front() != &waiter) {
+      ++added.n_shared;
+    }
+    if (std::ranges::find(wanted->waiters, &waiter) == wanted->waiters.end()) {
+      wanted->waiters.push_back(&waiter);
+      waiter.n_patches_left += wanted->n_patches;
+    }
+  }
+  TSR_CHECK(!waiter.missing.empty());
+  request->tiles.clear();
+  waiter.request = std::move(request);
+  return added;
+}
+
+/// In the order in which they are served.
+std::vector<EncodeQueue::Waiter*> EncodeQueue::smallest_first(TimePoint now) {
+  std::vector<Waiter*> order;
+  for (Waiter& waiter : waiting_) {
+    // The oldest comes first and stays there, if it has waited long.
+    const bool oldest_is_next = !order.empty() && now - order.front()->since > kAgingWindow &&
+                                order.front() == &waiting_.front();
+    order.insert(std::ranges::upper_bound(order.begin() + (oldest_is_next ? 1 : 0), order.end(),
+                                          waiter.n_patches_left, {}, &Waiter::n_patches_left),
+                 &waiter);
+  }
+  return order;
+}
+
+EncodeQueue::Step EncodeQueue::next(TimePoint now, int n_patches_max) {
+  Step step;
+  std::int64_t n_patches = 0;
+  for (Waiter* waiter : smallest_first(now)) {
+    for (const auto& [segment, key] : waiter->missing) {
+      if (!step.empty() && n_patches >= n_patches_max) return step;
+      WantedTile* tile = wanted_.at(key).get();
+      if (!step.empty()) {
+        if (tile->shape != step.front()->shape || step.size() == kStepTilesMax ||
+            n_patches + tile->n_patches > n_patches_max) {
+          continue;
+        }
+        if (std::ranges::find(step, tile) != step.end()) continue;
+      }
+      step.push_back(tile);
+      n_patches += tile->n_patches;
+    }
+  }
+  return step;
+}
+
+void EncodeQueue::deliver(Waiter& waiter, const WantedTile& tile,
+                          const std::shared_ptr<const Embedding>& embedding) {
+  std::erase_if(waiter.missing, [&](const auto& missing) {
+    if (missing.second != tile.key) return false;
+    if (waiter.request != nullptr) {
+      waiter.request->embeddings[missing.first] = embedding;
     } else {
-      added.tiles[i].reset();
-      if (wanted->waiters.front() != &added) ++n_shared;
+      waiter.arriving->land(missing.first, embedding);
     }
-    if (std::ranges::find(wanted->waiters, &added) == wanted->waiters.end()) {
-      wanted->waiters.push_back(&added);
-      waiting.n_patches_left += wanted->n_patches;
-    }
+    return true;
+  });
+  waiter.n_patches_left -= tile.n_patches;
+}
+
+std::unique_ptr<InFlight> EncodeQueue::go_on(Waiter& waiter) {
+  if (!waiter.missing.empty()) {
+    waiter.arriving = std::make_shared<ArrivingFeatures>(waiter.request->stop, wake_);
+    waiter.request->arriving = waiter.arriving;
   }
-  waiting_.push_back(std::move(waiting));
-  return n_shared;
+  return std::move(waiter.request);
 }
 
-EncodeQueue::WantedTile* EncodeQueue::next(TimePoint now) {
-  if (waiting_.empty()) return nullptr;
-  const Waiting& oldest = waiting_.front();
-  if (now - oldest.since > kAgingWindow) return next_of(*oldest.request);
-  const auto smallest = std::ranges::min_element(waiting_, {}, &Waiting::n_patches_left);
-  return next_of(*smallest->request);
-}
-
-EncodeQueue::WantedTile* EncodeQueue::next_of(const InFlight& request) {
-  for (std::size_t i = 0; i < request.embeddings.size(); ++i) {
-    if (request.embeddings[i] == nullptr) return wanted_.at(request.feature_keys[i]).get();
+Requests EncodeQueue::finish(const Digest& key, const std::shared_ptr<const Embedding>& embedding) {
+  Requests on_their_way;
+  const auto tile = wanted_.extract(key);
+  if (tile.empty()) return on_their_way;
+  for (Waiter* waiter : tile.mapped()->waiters) {
+    deliver(*waiter, *tile.mapped(), embedding);
+    if (waiter->request != nullptr) on_their_way.push_back(go_on(*waiter));
+    if (waiter->missing.empty()) remove(*waiter);
   }
-  return nullptr;  // add() takes none such, finish() removes them
+  return on_their_way;
 }
 
-Requests EncodeQueue::finish(const WantedTile& tile, std::shared_ptr<const Embedding> embedding) {
-  std::vector<InFlight*> complete;
-  for (Waiting& waiting : waiting_) {
-    InFlight& request = *waiting.request;
-    if (std::ranges::find(tile.waiters, &request) == tile.waiters.end()) continue;
-    waiting.n_patches_left -= tile.n_patches;
-    for (std::size_t i = 0; i < request.feature_keys.size(); ++i) {
-      if (request.feature_keys[i] == tile.key) request.embeddings[i] = embedding;
-    }
-    if (std::ranges::find(request.embeddings, nullptr) == request.embeddings.end()) {
-      complete.push_back(&request);
-    }
+Requests EncodeQueue::fail(const Digest& key, const Error& error) {
+  Requests failed;
+  const auto tile = wanted_.extract(key);
+  if (tile.empty()) return failed;
+  for (Waiter* waiter : tile.mapped()->waiters) {
+    if (waiter->arriving != nullptr) waiter->arriving->fail(error);
+    if (auto request = remove(*waiter)) failed.push_back(std::move(request));
   }
-  const Digest key = tile.key;
-  wanted_.erase(key);
-  return remove_all(complete);
-}
-
-Requests EncodeQueue::fail(const WantedTile& tile) {
-  const std::vector<InFlight*> waiters = tile.waiters;
-  const Digest key = tile.key;
-  Requests failed = remove_all(waiters);
-  wanted_.erase(key);
   return failed;
 }
 
-Requests EncodeQueue::remove_all(const std::vector<InFlight*>& requests) {
-  return take_if([&requests](InFlight& request) {
-    return std::ranges::find(requests, &request) != requests.end();
-  });
+Requests EncodeQueue::take_stopped(TimePoint now) {
+  Requests stopped;
+  for (auto at = waiting_.begin(); at != waiting_.end();) {
+    Waiter& waiter = *at++;
+    const bool ends = waiter.request != nullptr ? waiter.request->should_stop(now).has_value()
+                                                : waiter.unwanted().stop_requested();
+    if (!ends) continue;
+    if (auto request = remove(waiter)) stopped.push_back(std::move(request));
+  }
+  return stopped;
 }
 
-std::unique_ptr<InFlight> EncodeQueue::remove(std::size_t index) {
-  std::unique_ptr<InFlight> request = std::move(waiting_[index].request);
-  waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(index));
-  for (const Digest& key : request->feature_keys) {
+Requests EncodeQueue::clear(const Error& error) {
+  Requests rest;
+  while (!waiting_.empty()) {
+    Waiter& waiter = waiting_.front();
+    if (waiter.arriving != nullptr) waiter.arriving->fail(error);
+    if (auto request = remove(waiter)) rest.push_back(std::move(request));
+  }
+  return rest;
+}
+
+/// @return  the request, if it is still here
+std::unique_ptr<InFlight> EncodeQueue::remove(Waiter& waiter) {
+  for (const auto& [segment, key] : waiter.missing) {
     const auto found = wanted_.find(key);
     if (found == wanted_.end()) continue;
-    std::erase(found->second->waiters, request.get());
+    std::erase(found->second->waiters, &waiter);
     if (found->second->waiters.empty()) wanted_.erase(found);
   }
+  std::unique_ptr<InFlight> request = std::move(waiter.request);
+  waiting_.remove_if([&waiter](const Waiter& one) { return &one == &waiter; });
   return request;
 }
 

@@ -11,32 +11,35 @@
 namespace tessera::encode {
 
 EncodeStage::EncodeStage(std::unique_ptr<runtime::Encoder> encoder, cache::FeatureStore& cache,
-                         std::size_t capacity, const Clock& clock, EncodeObserver* observer,
-                         Next next)
+                         const EncodeOptions& options, const Clock& clock, EncodeObserver* observer,
+                         EncodeHooks hooks)
     : encoder_(std::move(encoder)),
       cache_(cache),
-      capacity_(capacity),
+      options_(options),
       clock_(clock),
       observer_(observer),
-      next_(std::move(next)),
+      hooks_(std::move(hooks)),
+      queue_(hooks_.wake),
       thread_([this](const std::stop_token& stop) { run(stop); }) {
   pthread_setname_np(thread_.native_handle(), "encode");
 }
 
 bool EncodeStage::try_submit(std::unique_ptr<InFlight>&& request) {
-  int n_shared = 0;
+  EncodeQueue::Added added;
   {
     MutexLock lock(mutex_);
-    if (closed_ || queue_.size() >= capacity_) return false;
-    InFlight& added = *request;
-    added.trace.enter(Stage::kEncodeWait, clock_.now());
-    n_shared = queue_.add(std::move(request), clock_.now());
-    const bool joins = running_ != nullptr &&
-                       std::ranges::find(running_->waiters, &added) != running_->waiters.end();
-    if (joins) watch(added);
+    if (closed_ || queue_.size() >= options_.capacity) return false;
+    const TimePoint now = clock_.now();
+    if (queue_.size() == 0) progress_ = now;
+    request->trace.enter(Stage::kEncodeWait, now);
+    added = queue_.add(std::move(request), now);
+    for (const EncodeQueue::WantedTile* tile : running_) {
+      const bool joins = std::ranges::find(tile->waiters, added.waiter) != tile->waiters.end();
+      if (joins) watch(*added.waiter);
+    }
   }
   not_empty_.notify_one();
-  if (n_shared > 0 && observer_ != nullptr) observer_->on_shared(n_shared);
+  if (added.n_shared > 0 && observer_ != nullptr) observer_->on_shared(added.n_shared);
   return true;
 }
 
@@ -50,7 +53,7 @@ void EncodeStage::shutdown() {
   Requests rest;
   {
     MutexLock lock(mutex_);
-    rest = queue_.take_if([](const InFlight&) { return true; });
+    rest = queue_.clear(shutting_down_error());
   }
   for (auto& request : rest) request->end(shutting_down_error(), clock_.now());
 }
@@ -60,88 +63,157 @@ std::size_t EncodeStage::queue_depth() const {
   return queue_.size();
 }
 
-void EncodeStage::run(const std::stop_token& stop) {
-  while (EncodeQueue::WantedTile* tile = wait_for_tile(stop)) do_tile(*tile, stop);
+Duration EncodeStage::no_progress() const {
+  MutexLock lock(mutex_);
+  return queue_.size() == 0 ? Duration{} : clock_.now() - progress_;
 }
 
-/// Null when the stage is to stop.
-EncodeQueue::WantedTile* EncodeStage::wait_for_tile(const std::stop_token& stop) {
-  for (;;) {
-    end_stopped();
-    MutexLock lock(mutex_);
-    if (stop.stop_requested()) return nullptr;
-    if (EncodeQueue::WantedTile* tile = queue_.next(clock_.now())) return tile;
-    if (!not_empty_.wait(mutex_, stop)) return nullptr;
+void EncodeStage::run(const std::stop_token& stop) {
+  for (Step step = wait_for_step(stop); !step.empty(); step = wait_for_step(stop)) {
+    do_step(step, stop);
   }
 }
 
-void EncodeStage::do_tile(EncodeQueue::WantedTile& tile, const std::stop_token& stop) {
-  take_off(tile);
-  auto encoded = encode(tile, stop);
-  // What stopped the stage ends its requests in shutdown().
-  if (!encoded && stop.stop_requested()) return;
-  land(tile, std::move(encoded));
+/// Empty when the stage is to stop.
+EncodeStage::Step EncodeStage::wait_for_step(const std::stop_token& stop) {
+  const bool batches = encoder_ != nullptr && encoder_->takes_batches();
+  for (;;) {
+    end_stopped();
+    MutexLock lock(mutex_);
+    if (stop.stop_requested()) return {};
+    Step step = queue_.next(clock_.now(), batches ? options_.n_patches_max : 0);
+    if (!step.empty()) return step;
+    if (!not_empty_.wait(mutex_, stop)) return {};
+  }
 }
 
-Result<std::shared_ptr<const Embedding>> EncodeStage::encode(const EncodeQueue::WantedTile& tile,
-                                                             const std::stop_token& stop) {
+void EncodeStage::do_step(const Step& step, const std::stop_token& stop) {
+  take_off(step);
+  const Features features = features_of(step, stop);
+  // What stopped the stage ends its requests in shutdown().
+  if (stop.stop_requested()) return;
+  land(step, features);
+}
+
+EncodeStage::Features EncodeStage::features_of(const Step& step, const std::stop_token& stop) {
+  Features features;
+  Step unknown;
+  for (EncodeQueue::WantedTile* tile : step) {
+    features.emplace_back(cache_.find_in_memory(tile->key));
+    if (*features.back() == nullptr) unknown.push_back(tile);
+  }
+  if (unknown.empty()) return features;
+
+  const TimePoint started = clock_.now();
+  std::vector<Result<Embedding>> encoded = encode(unknown, stop);
+  const Duration cost = (clock_.now() - started) / static_cast<int>(unknown.size());
+  auto embedding = encoded.begin();
+  for (std::size_t i = 0; i < step.size(); ++i) {
+    if (*features[i] != nullptr) continue;
+    if (*embedding) {
+      if (observer_ != nullptr) observer_->on_encode(step[i]->n_patches, cost);
+      features[i] = keep(*step[i], std::move(**embedding), cost);
+    } else {
+      features[i] = embedding->error();
+    }
+    ++embedding;
+  }
+  return features;
+}
+
+std::vector<Result<Embedding>> EncodeStage::encode(const Step& tiles, const std::stop_token& stop) {
   TSR_CHECK(encoder_ != nullptr);
-  if (auto known = cache_.find_in_memory(tile.key)) return known;
   std::stop_token abandoned;
   {
     MutexLock lock(mutex_);
     abandoned = flight_->stop.get_token();
   }
   const EitherStop either(abandoned, stop);
-  const TimePoint started = clock_.now();
-  TSR_ASSIGN_OR_RETURN(Embedding embedding, encoder_->encode(*tile.prepared, either.token()));
-  const Duration duration = clock_.now() - started;
-  if (embedding.n_tokens != tile.n_tokens) {
+  std::vector<const PreparedTile*> prepared;
+  for (const EncodeQueue::WantedTile* tile : tiles) prepared.push_back(tile->prepared.get());
+  std::vector<Result<Embedding>> encoded;
+  if (prepared.size() > 1) {
+    auto together = encoder_->encode_batch(prepared, either.token());
+    if (together) {
+      for (Embedding& embedding : *together) encoded.emplace_back(std::move(embedding));
+      return encoded;
+    }
+    // The fault may be with one of them, which then fails alone.
+  }
+  for (const PreparedTile* tile : prepared) {
+    encoded.push_back(encoder_->encode(*tile, either.token()));
+  }
+  return encoded;
+}
+
+Result<std::shared_ptr<const Embedding>> EncodeStage::keep(const EncodeQueue::WantedTile& tile,
+                                                           Embedding embedding, Duration cost) {
+  if (embedding.n_tokens != tile.shape.n_tokens) {
     return make_error(ErrorCode::kInternal, "internal_error",
                       "an image has " + std::to_string(embedding.n_tokens) + " visual tokens; " +
-                          std::to_string(tile.n_tokens) + " were planned");
+                          std::to_string(tile.shape.n_tokens) + " were planned");
   }
-  if (observer_ != nullptr) observer_->on_encode(tile.n_patches, duration);
-  return cache_.store(tile.key, tile.tenant, std::move(embedding), duration, tile.policy);
+  return cache_.store(tile.key, tile.tenant, std::move(embedding), cost, tile.policy);
 }
 
-void EncodeStage::take_off(EncodeQueue::WantedTile& tile) {
+void EncodeStage::take_off(const Step& step) {
   MutexLock lock(mutex_);
-  running_ = &tile;
+  running_ = step;
   flight_ = std::make_unique<Flight>();
-  for (InFlight* waiter : tile.waiters) watch(*waiter);
+  for (const EncodeQueue::WantedTile* tile : step) {
+    for (EncodeQueue::Waiter* waiter : tile->waiters) watch(*waiter);
+  }
 }
 
-void EncodeStage::watch(InFlight& waiter) {
-  waiter.trace.enter(Stage::kEncode, clock_.now());
+void EncodeStage::watch(EncodeQueue::Waiter& waiter) {
+  if (waiter.request != nullptr) {
+    waiter.request->trace.enter(Stage::kEncode, clock_.now());
+  } else {
+    waiter.arriving->set_encoding(true);
+  }
   flight_->n_waiting.fetch_add(1);
-  watches_.emplace_back(waiter.stop, Leave{flight_.get()});
+  watches_.emplace_back(waiter.unwanted(), Leave{flight_.get()});
 }
 
-/// Hands the features of a tile to those who waited for it.
-void EncodeStage::land(EncodeQueue::WantedTile& tile,
-                       Result<std::shared_ptr<const Embedding>> encoded) {
-  Requests done;
+/// Hands the features of a step's tiles to those who waited for them.
+void EncodeStage::land(const Step& step, const Features& features) {
+  std::vector<std::pair<std::unique_ptr<InFlight>, std::optional<Error>>> leaving;
   {
     MutexLock lock(mutex_);
-    const bool abandoned = !encoded && flight_->stop.stop_requested();
-    running_ = nullptr;
+    const bool abandoned = flight_->stop.stop_requested();
+    running_.clear();
     watches_.clear();
     flight_.reset();
     const TimePoint now = clock_.now();
-    for (InFlight* waiter : tile.waiters) waiter->trace.enter(Stage::kEncodeWait, now);
-    // Those who left are ended before the next one. Whoever came after them has it done again.
-    if (abandoned) return;
-    done = encoded ? queue_.finish(tile, *encoded) : queue_.fail(tile);
+    progress_ = now;
+    std::vector<Digest> keys;  // a tile ends with its last waiter, which may be another tile's
+    for (const EncodeQueue::WantedTile* tile : step) {
+      keys.push_back(tile->key);
+      for (EncodeQueue::Waiter* waiter : tile->waiters) {
+        if (waiter->request != nullptr) {
+          waiter->request->trace.enter(Stage::kEncodeWait, now);
+        } else {
+          waiter->arriving->set_encoding(false);
+        }
+      }
+    }
+    for (std::size_t i = 0; i < step.size(); ++i) {
+      // Those who left are ended before the next step. Whoever came after them has it done again.
+      if (!features[i] && abandoned) continue;
+      std::optional<Error> error;
+      if (!features[i]) error = features[i].error();
+      Requests requests =
+          error ? queue_.fail(keys[i], *error) : queue_.finish(keys[i], *features[i]);
+      for (auto& request : requests) leaving.emplace_back(std::move(request), error);
+    }
   }
-  for (auto& request : done) {
-    if (!encoded) {
-      request->end(encoded.error(), clock_.now());
+  for (auto& [request, error] : leaving) {
+    if (error) {
+      request->end(std::move(error), clock_.now());
       continue;
     }
     request->trace.enter(Stage::kEncode, clock_.now());
-    request->tiles.clear();
-    next_(std::move(request));
+    hooks_.next(std::move(request));
   }
 }
 
@@ -150,7 +222,7 @@ void EncodeStage::end_stopped() {
   Requests stopped;
   {
     MutexLock lock(mutex_);
-    stopped = queue_.take_if([now](const InFlight& r) { return r.should_stop(now).has_value(); });
+    stopped = queue_.take_stopped(now);
   }
   for (auto& request : stopped) {
     std::optional<Error> reason = request->should_stop(now);

@@ -34,6 +34,8 @@ Stage stage_of(schedule::Phase phase) {
       return Stage::kPrefillVisual;
     case schedule::Phase::kDecode:
       return Stage::kDecode;
+    case schedule::Phase::kAwaitFeatures:
+      return Stage::kEncodeWait;
   }
   return Stage::kScheduleWait;
 }
@@ -63,8 +65,11 @@ void Engine::add(std::unique_ptr<InFlight> request) {
 void Engine::step() {
   const TimePoint begin = clock_.now();
   end_stopped_requests();
+  take_features();
   start_waiting_requests();
   const schedule::StepPlan plan = schedule::plan_step(views(), budget_);
+  starved_ = plan.empty() && !running_.empty();
+  if (starved_) enter_call({});
 
   const TokenBatch tokens = build_token_batch(plan, sequences_);
   if (!tokens.rows.empty()) {
@@ -103,6 +108,38 @@ void Engine::end_stopped_requests() {
     waiting.in_flight->end(std::move(error), now);
     return true;
   });
+}
+
+/// Features that have arrived since the last step.
+void Engine::take_features() {
+  const auto take = [](InFlight& request) -> std::optional<Error> {
+    if (request.arriving == nullptr) return std::nullopt;
+    auto error = request.arriving->take(request.embeddings);
+    const bool is_complete =
+        std::ranges::find(request.embeddings, nullptr) == request.embeddings.end();
+    if (is_complete) request.arriving.reset();
+    return error;
+  };
+  for (std::size_t i = running_.size(); i-- > 0;) {
+    if (auto error = take(*running_[i]->in_flight)) end_request(*running_[i], std::move(error));
+  }
+  std::erase_if(waiting_, [&](WaitingRequest& waiting) {
+    auto error = take(*waiting.in_flight);
+    if (!error) return false;
+    waiting.in_flight->end(std::move(error), clock_.now());
+    return true;
+  });
+}
+
+/// Once they are in the KV cache of every choice.
+void Engine::free_features(ActiveRequest& request) {
+  for (const auto& sequence : sequences_) {
+    if (sequence != nullptr && &sequence->request() == &request && sequence->needs_features()) {
+      return;
+    }
+  }
+  request.in_flight->embeddings.clear();
+  request.in_flight->feature_holds.reset();
 }
 
 void Engine::start_waiting_requests() {
@@ -157,7 +194,7 @@ std::vector<schedule::SequenceView> Engine::views() const {
 void Engine::enter_call(std::span<const BatchPart> parts) {
   const TimePoint now = clock_.now();
   for (const auto& request : running_) {
-    Stage stage = Stage::kScheduleWait;
+    Stage stage = stage_between_calls(*request);
     for (const BatchPart& part : parts) {
       // Decode rows come first in a batch, so the first part of a request is the one that counts.
       if (&find(part.sequence)->request() != request.get()) continue;
@@ -166,6 +203,16 @@ void Engine::enter_call(std::span<const BatchPart> parts) {
     }
     request->in_flight->trace.enter(stage, now);
   }
+}
+
+/// Where a request is that has no part in a call.
+Stage Engine::stage_between_calls(const ActiveRequest& request) const {
+  for (const auto& sequence : sequences_) {
+    if (sequence == nullptr || &sequence->request() != &request) continue;
+    if (sequence->view().phase != schedule::Phase::kAwaitFeatures) return Stage::kScheduleWait;
+  }
+  const auto& arriving = request.in_flight->arriving;
+  return arriving != nullptr && arriving->is_encoding() ? Stage::kEncode : Stage::kEncodeWait;
 }
 
 std::vector<Engine::Sampled> Engine::sample(const TokenBatch& batch) {
@@ -196,7 +243,10 @@ void Engine::commit(const TokenBatch& batch, std::vector<Sampled> sampled) {
 }
 
 void Engine::commit(const VisualBatch& batch) {
-  for (const BatchPart& part : batch.parts) find(part.sequence)->advance(part.n_rows);
+  for (const BatchPart& part : batch.parts) {
+    find(part.sequence)->advance(part.n_rows);
+    free_features(find(part.sequence)->request());
+  }
 }
 
 void Engine::commit_token(Sequence& sequence, runtime::SampledToken token, TimePoint now) {

@@ -32,7 +32,8 @@ class Engine {
   Engine(std::unique_ptr<runtime::Executor> executor, std::shared_ptr<const runtime::Model> model,
          const EngineOptions& options, const Clock& clock, EngineObserver* observer);
 
-  /// Takes a request with its prompt and embeddings. One that can never fit is ended at once.
+  /// Takes a request with its prompt and embeddings; those that are missing arrive through
+  /// InFlight::arriving. One that can never fit is ended at once.
   void add(std::unique_ptr<InFlight> request);
 
   /// One plan and at most two model calls: token rows of everybody, then visual rows. Also ends
@@ -43,6 +44,8 @@ class Engine {
   void end_all(const Error& error);
 
   bool idle() const { return running_.empty() && waiting_.empty(); }
+  /// The last step computed nothing: everybody who runs waits for features.
+  bool starved() const { return starved_; }
   bool takes_more() const { return waiting_.size() < options_.n_waiting_max; }
   EngineStats stats() const;
 
@@ -57,12 +60,15 @@ class Engine {
   };
 
   void end_stopped_requests();
+  void take_features();
+  void free_features(ActiveRequest& request);
   void start_waiting_requests();
   void start(WaitingRequest waiting);
   std::vector<schedule::SequenceView> views() const;
 
   /// Accounts every running request's time: those with a part in the call that begins, the others.
   void enter_call(std::span<const BatchPart> parts);
+  Stage stage_between_calls(const ActiveRequest& request) const;
   std::vector<Sampled> sample(const TokenBatch& batch);
   void commit(const TokenBatch& batch, std::vector<Sampled> sampled);
   void commit(const VisualBatch& batch);
@@ -86,6 +92,7 @@ class Engine {
   std::deque<WaitingRequest> waiting_;                   // oldest first; ≤ options_.n_waiting_max
   std::vector<std::unique_ptr<ActiveRequest>> running_;  // oldest first
   SequenceTable sequences_;
+  bool starved_ = false;
   std::uint64_t n_started_ = 0;
   std::uint64_t n_steps_ = 0;
   std::uint64_t n_bugs_ = 0;

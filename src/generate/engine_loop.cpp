@@ -6,6 +6,12 @@
 #include <utility>
 
 namespace tessera::generate {
+namespace {
+
+/// How long the engine waits for features without a look at its requests' deadlines.
+constexpr std::chrono::milliseconds kDeadlineLook{500};
+
+}  // namespace
 
 EngineLoop::EngineLoop(std::unique_ptr<runtime::Executor> executor,
                        std::shared_ptr<const runtime::Model> model, const EngineOptions& options,
@@ -35,13 +41,22 @@ EngineStats EngineLoop::stats() const {
   return stats_;
 }
 
+Duration EngineLoop::no_progress() const {
+  MutexLock lock(mutex_);
+  const bool is_idle = stats_.load.n_waiting_requests == 0 && stats_.load.n_running_sequences == 0;
+  return is_idle ? Duration{} : clock_.now() - progress_;
+}
+
 void EngineLoop::run(const std::stop_token& stop) {
   pthread_setname_np(pthread_self(), "engine");
   publish_stats();
   while (!stop.stop_requested()) {
     if (engine_.idle()) {
-      // The only wait. Nothing is cancelled here, for nothing is here.
+      // Nothing is cancelled here, for nothing is here.
       if (auto request = inbox_.pop(stop)) engine_.add(std::move(*request));
+      publish_stats();
+    } else if (engine_.starved()) {
+      if (auto request = inbox_.pop_or_wake(stop, kDeadlineLook)) engine_.add(std::move(*request));
     }
     take_requests();
     if (!engine_.idle()) engine_.step();
@@ -65,6 +80,7 @@ void EngineLoop::publish_stats() {
   EngineStats stats = engine_.stats();
   stats.load.n_waiting_requests += inbox_.size();
   MutexLock lock(mutex_);
+  progress_ = clock_.now();
   stats_ = stats;
 }
 

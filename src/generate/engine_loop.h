@@ -36,8 +36,15 @@ class EngineLoop {
   /// Ends every request with unavailable / shutting_down, after the step that runs. Idempotent.
   void shutdown();
 
+  /// Features have arrived, or will not. From any thread.
+  void wake() { inbox_.wake(); }
+
   /// As of the last step.
   EngineStats stats() const;
+
+  /// How long the step that runs has taken; zero when there is nothing to do. Grows without end
+  /// when the model hangs.
+  Duration no_progress() const;
 
  private:
   void run(const std::stop_token& stop);
@@ -49,6 +56,7 @@ class EngineLoop {
   Engine engine_;  // engine thread only
   mutable Mutex mutex_;
   EngineStats stats_ TSR_GUARDED_BY(mutex_);
+  TimePoint progress_ TSR_GUARDED_BY(mutex_);  // end of the last step
   std::jthread thread_;
 };
 

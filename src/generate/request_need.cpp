@@ -29,7 +29,8 @@ Result<void> check_prompt(const InFlight& request, int n_rows_max) {
     if (visual == nullptr) continue;
     if (n_visual >= request.embeddings.size()) return prompt_invalid("an embedding is missing");
     const auto& embedding = request.embeddings[n_visual++];
-    if (embedding == nullptr || embedding->n_tokens != visual->n_tokens ||
+    const bool is_missing = embedding == nullptr && request.arriving == nullptr;
+    if (is_missing || (embedding != nullptr && embedding->n_tokens != visual->n_tokens) ||
         visual->positions.size() != static_cast<std::size_t>(visual->n_tokens)) {
       return prompt_invalid("an embedding of another size");
     }

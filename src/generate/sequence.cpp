@@ -22,7 +22,8 @@ schedule::SequenceView Sequence::view() const {
   view.n_left = segment_tokens(segment) - n_done_;
   view.phase = schedule::Phase::kPrefillText;
   if (const auto* visual = std::get_if<VisualSegment>(&segment)) {
-    view.phase = schedule::Phase::kPrefillVisual;
+    view.phase = embeddings()[visual_] != nullptr ? schedule::Phase::kPrefillVisual
+                                                  : schedule::Phase::kAwaitFeatures;
     view.non_causal = visual->non_causal;
   }
   return view;
@@ -48,7 +49,7 @@ runtime::VisualRows Sequence::visual_rows(int n_rows) const {
   const auto& segment = std::get<VisualSegment>(prompt().segments[segment_]);
   runtime::VisualRows slice;
   slice.sequence = id();
-  slice.embedding = request_.in_flight->embeddings[visual_].get();
+  slice.embedding = embeddings()[visual_].get();
   slice.positions =
       std::span(segment.positions)
           .subspan(static_cast<std::size_t>(n_done_), static_cast<std::size_t>(n_rows));

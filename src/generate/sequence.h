@@ -46,6 +46,8 @@ class Sequence {
   ActiveRequest& request() { return request_; }
   runtime::Sampler& sampler() { return *sampler_; }
   schedule::SequenceView view() const;
+  /// Whether visual segments of its prompt are still to be prefilled.
+  bool needs_features() const { return in_prompt() && visual_ < embeddings().size(); }
 
   /// Appends the rows of the last output token, or the next `n_rows` of the current text segment.
   /// The last row wants logits when a token is to be sampled after it.
@@ -63,6 +65,9 @@ class Sequence {
 
  private:
   const Prompt& prompt() const { return request_.in_flight->prompt; }
+  const std::vector<std::shared_ptr<const Embedding>>& embeddings() const {
+    return request_.in_flight->embeddings;
+  }
   bool in_prompt() const { return segment_ < prompt().segments.size(); }
   void skip_finished_segments();
 

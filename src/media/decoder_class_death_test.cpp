@@ -219,7 +219,7 @@ TEST_P(DecoderDeaths, TheStageReportsClassAndCauseOnceForEach) {
     auto in_flight = std::make_unique<InFlight>(
         RequestId{1}, TenantId{0}, std::move(request), Limits{}, Trace(clock.now()),
         clock.now() + std::chrono::hours(1), stop.get_token(), stream);
-    MediaStage stage({options(mode), 1, 1}, clock, hooks);
+    MediaStage stage({options(mode), Limits{}, 1, 1}, clock, hooks);
 
     ASSERT_TRUE(stage.try_submit(std::move(in_flight)));
     const auto end = std::get<StreamEnd>(*stream->pop({}));

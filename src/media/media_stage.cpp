@@ -17,21 +17,6 @@ bool shares(const InFlight& request) {
   return request.request.cache.scope == CachePolicy::Scope::kTenant;
 }
 
-/// What the model is shown of the files: how many images each gives, and their sizes.
-struct Shown {
-  std::vector<std::size_t> n_frames;  // one a file
-  std::vector<ImageSize> sizes;       // one an image
-};
-
-Shown shown(std::span<const ProbedImage> probed) {
-  Shown result;
-  for (const ProbedImage& file : probed) {
-    result.n_frames.push_back(static_cast<std::size_t>(file.n_shown));
-    result.sizes.insert(result.sizes.end(), result.n_frames.back(), file.size);
-  }
-  return result;
-}
-
 }  // namespace
 
 MediaStage::MediaStage(MediaStageOptions options, const Clock& clock, MediaHooks hooks)
@@ -39,6 +24,7 @@ MediaStage::MediaStage(MediaStageOptions options, const Clock& clock, MediaHooks
       clock_(clock),
       hooks_(std::move(hooks)),
       quarantine_(clock),
+      room_(options_.limits, clock, [this](MediaJob job) { go_on(std::move(job)); }),
       queue_(options_.queue_capacity) {
   for (int i = 0; i < options_.n_threads; ++i) {
     threads_.emplace_back([this](const std::stop_token& stop) { run(stop); });
@@ -49,7 +35,18 @@ MediaStage::MediaStage(MediaStageOptions options, const Clock& clock, MediaHooks
 bool MediaStage::try_submit(std::unique_ptr<InFlight>&& request) {
   request->trace.enter(Stage::kMediaWait, clock_.now());
   const TenantId tenant = request->tenant;
-  return queue_.try_push(tenant, std::move(request));
+  MediaJob job{std::move(request), {}, {}};
+  if (queue_.try_push(tenant, std::move(job))) return true;
+  request = std::move(job.request);  // NOLINT(bugprone-use-after-move): untouched
+  return false;
+}
+
+/// A job that has waited for memory.
+void MediaStage::go_on(MediaJob job) {
+  const TenantId tenant = job.request->tenant;
+  if (queue_.try_push(tenant, std::move(job))) return;
+  // NOLINTNEXTLINE(bugprone-use-after-move): untouched
+  job.request->end(shutting_down_error(), clock_.now());
 }
 
 void MediaStage::shutdown() {
@@ -58,84 +55,101 @@ void MediaStage::shutdown() {
   for (std::jthread& thread : threads_) {
     if (thread.joinable()) thread.join();
   }
-  while (auto request = queue_.try_pop()) (*request)->end(shutting_down_error(), clock_.now());
+  for (MediaJob& job : room_.close()) job.request->end(shutting_down_error(), clock_.now());
+  while (auto job = queue_.try_pop()) job->request->end(shutting_down_error(), clock_.now());
 }
 
 void MediaStage::run(const std::stop_token& stop) {
   while (auto popped = queue_.pop(stop)) {
-    std::unique_ptr<InFlight> request = *std::move(popped);
-    if (const auto served = serve(*request, stop); !served) {
-      request->media_holds.reset();  // before anybody learns of the end
-      request->end(stop.stop_requested() ? shutting_down_error() : served.error(), clock_.now());
+    MediaJob job = *std::move(popped);
+    const auto served = serve(job, stop);
+    if (served && *served == Served::kWaits) continue;
+    InFlight& request = *job.request;
+    if (!served) {
+      request.media_holds.reset();  // before anybody learns of the end
+      request.end(stop.stop_requested() ? shutting_down_error() : served.error(), clock_.now());
       continue;
     }
-    request->request.media.clear();
-    request->media_holds.reset();
-    hooks_.next(std::move(request));
+    request.request.media.clear();
+    request.media_holds.reset();
+    hooks_.next(std::move(job.request));
   }
 }
 
-/// What is found out about a request before its pixels are wanted.
-struct MediaStage::Plan {
-  std::vector<DecoderClass> classes;  // one a file
-  std::vector<Digest> contents;       // one a file
-  bool is_made = false;
-  Shown shown;
-  std::vector<ImageSize> targets;  // one a file; 0×0 = its pixels are not needed
-  std::vector<bool> needed;        // one an image
-
-  bool needs_pixels() const { return std::ranges::find(needed, true) != needed.end(); }
-};
-
-Result<void> MediaStage::serve(InFlight& request, const std::stop_token& stop) {
+Result<MediaStage::Served> MediaStage::serve(MediaJob& job, const std::stop_token& stop) {
+  InFlight& request = *job.request;
   if (auto reason = request.should_stop(clock_.now())) return *std::move(reason);
   // One session, two reasons to kill it: the request's and the stage's.
   const EitherStop either(request.stop, stop);
 
   request.trace.enter(Stage::kMediaDecode, clock_.now());
+  if (!job.plan.is_made) {
+    TSR_RETURN_IF_ERROR(look_at_files(job));
+    TSR_RETURN_IF_ERROR(plan_from_records(job));
+    if (job.plan.is_made) {
+      TSR_ASSIGN_OR_RETURN(const Served served, take_room(job));
+      if (served == Served::kWaits) return served;
+    }
+  }
+  if (job.plan.is_made && !job.plan.needs_pixels()) return Served::kReady;
+
+  request.trace.enter(Stage::kMediaDecode, clock_.now());
+  TSR_ASSIGN_OR_RETURN(
+      DecodeSession session,
+      DecodeSession::open(options_.decoder, request.limits, request.request.media, either.token()));
+  auto served = probe_and_decode(job, session);
+  if (!served) record_failure(request, session, job.plan, served.error());
+  return served;
+}
+
+/// Their classes and contents, and whether they are let in.
+Result<void> MediaStage::look_at_files(MediaJob& job) {
+  const InFlight& request = *job.request;
   const auto& media = request.request.media;
   TSR_RETURN_IF_ERROR(quarantine_.check_tenant(request.tenant));
-  Plan plan;
-  TSR_ASSIGN_OR_RETURN(plan.classes, check_media(options_.decoder.zygotes, request.limits, media));
+  TSR_ASSIGN_OR_RETURN(job.plan.classes,
+                       check_media(options_.decoder.zygotes, request.limits, media));
   for (std::size_t i = 0; i < media.size(); ++i) {
     TSR_ASSIGN_OR_RETURN(const Digest content,
                          cache::content_digest(media[i].fd.get(), media[i].size_bytes));
-    plan.contents.push_back(content);
+    job.plan.contents.push_back(content);
     auto known = quarantine_.check_file(request.tenant, i, content);
     if (!known) return in_field(std::move(known).error(), media[i].field);
   }
-  TSR_RETURN_IF_ERROR(plan_from_records(request, plan));
-  if (plan.is_made && !plan.needs_pixels()) return {};
+  return {};
+}
 
-  request.trace.enter(Stage::kMediaDecode, clock_.now());
-  TSR_ASSIGN_OR_RETURN(DecodeSession session, DecodeSession::open(options_.decoder, request.limits,
-                                                                  media, either.token()));
-  auto decoded = decode(request, session, plan);
-  if (!decoded) record_failure(request, session, plan, decoded.error());
-  return decoded;
+/// Of a job whose plan is made: memory for what it will compute.
+Result<MediaStage::Served> MediaStage::take_room(MediaJob& job) {
+  job.request->trace.enter(Stage::kMediaWait, clock_.now());
+  TSR_ASSIGN_OR_RETURN(const bool is_in, room_.enter(job));
+  return is_in ? Served::kReady : Served::kWaits;
 }
 
 /// Without a decoder, when all files were seen before.
-Result<void> MediaStage::plan_from_records(InFlight& request, Plan& plan) {
+Result<void> MediaStage::plan_from_records(MediaJob& job) {
+  const InFlight& request = *job.request;
   if (!shares(request)) return {};
   const auto& media = request.request.media;
   std::vector<ProbedImage> probed;
   for (std::size_t i = 0; i < media.size(); ++i) {
-    const int n_wanted = frames_wanted(media[i], plan.classes[i], request.limits);
-    auto record = records_.find(request.tenant, plan.contents[i], n_wanted);
+    const DecoderClass decoder_class = job.plan.classes[i];
+    const int n_wanted = frames_wanted(media[i], decoder_class, request.limits);
+    auto record = records_.find(request.tenant, job.plan.contents[i], n_wanted);
     if (!record) return {};
     record->header.index = static_cast<std::uint32_t>(i);
-    auto image = validate_probe(*record, {i, plan.classes[i]}, n_wanted,
-                                image_limits(request.limits, plan.classes[i]));
+    auto image = validate_probe(*record, {i, decoder_class}, n_wanted,
+                                image_limits(request.limits, decoder_class));
     // Beyond this request's limits: the decoder says in which way.
     if (!image) return {};
     probed.push_back(*image);
     if (!check_request_pixels(probed, request.limits)) return {};
   }
-  return make_plan(request, probed, plan);
+  return make_plan(job, probed);
 }
 
-void MediaStage::remember(const InFlight& request, const DecodeSession& session, const Plan& plan) {
+void MediaStage::remember(const InFlight& request, const DecodeSession& session,
+                          const MediaPlan& plan) {
   if (!shares(request)) return;
   const auto& media = request.request.media;
   for (std::size_t i = 0; i < media.size(); ++i) {
@@ -144,33 +158,36 @@ void MediaStage::remember(const InFlight& request, const DecodeSession& session,
   }
 }
 
-Result<void> MediaStage::make_plan(InFlight& request, std::span<const ProbedImage> probed,
-                                   Plan& plan) {
+Result<void> MediaStage::make_plan(MediaJob& job, std::span<const ProbedImage> probed) {
+  InFlight& request = *job.request;
+  MediaPlan& plan = job.plan;
   request.trace.enter(Stage::kPlan, clock_.now());
   plan.is_made = true;
-  plan.shown = shown(probed);
+  std::vector<ImageSize> sizes;  // one an image
   for (std::size_t i = 0; i < probed.size(); ++i) {
+    plan.n_frames.push_back(static_cast<std::size_t>(probed[i].n_shown));
+    sizes.insert(sizes.end(), plan.n_frames.back(), probed[i].size);
     for (const auto frame : sample_frames(probed[i].n_frames, probed[i].n_shown)) {
       request.frames.push_back({plan.contents[i], frame});
     }
   }
-  show_frames(request.request.messages, plan.shown.n_frames);
-  TSR_ASSIGN_OR_RETURN(const std::vector<ImageSize> planned,
-                       hooks_.plan(request, plan.shown.sizes));
+  show_frames(request.request.messages, plan.n_frames);
+  TSR_ASSIGN_OR_RETURN(const std::vector<ImageSize> planned, hooks_.plan(request, sizes));
   plan.needed = hooks_.find_features ? hooks_.find_features(request)
                                      : std::vector<bool>(planned.size(), true);
   std::size_t place = 0;  // in the prompt
-  for (const std::size_t n : plan.shown.n_frames) {
+  for (const std::size_t n : plan.n_frames) {
     bool is_needed = false;
     for (std::size_t i = 0; i < n; ++i) is_needed = is_needed || plan.needed[place + i];
     plan.targets.push_back(is_needed ? planned[place] : ImageSize{});
     place += n;
   }
+  if (hooks_.bytes_of) job.bytes = hooks_.bytes_of(request);
   return {};
 }
 
 void MediaStage::record_failure(const InFlight& request, const DecodeSession& session,
-                                const Plan& plan, const Error& error) {
+                                const MediaPlan& plan, const Error& error) {
   const auto death = session.death();
   if (!death && !session.is_damaged()) return;
   const MediaItem& item = session.failed_item();
@@ -194,15 +211,21 @@ void MediaStage::record_failure(const InFlight& request, const DecodeSession& se
   }
 }
 
-Result<void> MediaStage::decode(InFlight& request, DecodeSession& session, Plan& plan) {
+Result<MediaStage::Served> MediaStage::probe_and_decode(MediaJob& job, DecodeSession& session) {
+  InFlight& request = *job.request;
   TSR_ASSIGN_OR_RETURN(const std::vector<ProbedImage> probed, session.probe());
-  if (!plan.is_made) {
-    remember(request, session, plan);
-    TSR_RETURN_IF_ERROR(make_plan(request, probed, plan));
+  if (!job.plan.is_made) {
+    remember(request, session, job.plan);
+    TSR_RETURN_IF_ERROR(make_plan(job, probed));
+    TSR_ASSIGN_OR_RETURN(const Served served, take_room(job));
+    if (served == Served::kWaits) return served;
   }
   if (auto reason = request.should_stop(clock_.now())) return *std::move(reason);
-  if (!plan.needs_pixels()) return {};
+  if (job.plan.needs_pixels()) TSR_RETURN_IF_ERROR(decode(request, session, job.plan));
+  return Served::kReady;
+}
 
+Result<void> MediaStage::decode(InFlight& request, DecodeSession& session, const MediaPlan& plan) {
   request.trace.enter(Stage::kMediaDecode, clock_.now());
   auto images = session.decode(plan.targets);
   if (hooks_.on_decoded) {
@@ -214,7 +237,7 @@ Result<void> MediaStage::decode(InFlight& request, DecodeSession& session, Plan&
   std::size_t place = 0;  // in the prompt
   auto image = images->begin();
   for (std::size_t i = 0; i < plan.targets.size(); ++i) {
-    for (std::size_t frame = 0; frame < plan.shown.n_frames[i]; ++frame, ++place) {
+    for (std::size_t frame = 0; frame < plan.n_frames[i]; ++frame, ++place) {
       if (plan.targets[i] == ImageSize{}) continue;
       if (plan.needed[place]) TSR_RETURN_IF_ERROR(hooks_.prepare(request, place, *image));
       *image++ = Image{};  // its pixels are in the tiles now

@@ -4,10 +4,11 @@
 // Each media thread serves one request at a time, of one tenant after the other. Files that were
 // seen before are planned from their records, without a decoder (media_records.h); when all their
 // features are known too, no byte of them is decoded. Otherwise one DecodeSession, whose child is
-// killed with it. What the stage needs from those around it (planning from sizes, features,
-// preparing from pixels) comes as functions, so that it knows neither prompts nor models nor
-// caches. Files that a decoder could not
-// do anything with are remembered (quarantine.h).
+// killed with it. Before anything is decoded a request takes the memory for its tiles and features
+// (vision_room.h); one that must wait for it gives its thread back. What the stage needs from those
+// around it (planning from sizes, features, preparing from pixels) comes as functions, so that it
+// knows neither prompts nor models nor caches. Files that a decoder could not do anything with are
+// remembered (quarantine.h).
 #pragma once
 
 #include <functional>
@@ -20,8 +21,10 @@
 #include "core/fair_queue.h"
 #include "core/in_flight.h"
 #include "media/decode_session.h"
+#include "media/media_job.h"
 #include "media/media_records.h"
 #include "media/quarantine.h"
+#include "media/vision_room.h"
 
 namespace tessera::media {
 
@@ -33,6 +36,8 @@ struct MediaHooks {
   /// After plan: takes what is known of the images' features, and says of each image whether its
   /// pixels are needed. Empty = those of all.
   std::function<std::vector<bool>(InFlight&)> find_features;
+  /// After find_features: the memory that the request's tiles and features will take. Empty = none.
+  std::function<VisionBytes(const InFlight&)> bytes_of;
   /// Puts the tiles of one image, by its place in the prompt, into InFlight::tiles.
   std::function<Result<void>(InFlight&, std::size_t, const Image&)> prepare;
   /// Takes the request on.
@@ -45,6 +50,7 @@ struct MediaHooks {
 
 struct MediaStageOptions {
   DecoderOptions decoder;
+  Limits limits;  // of the memory that all requests share
   int n_threads = 2;
   std::size_t queue_capacity = 0;  // at least as many as may be admitted
 };
@@ -61,21 +67,30 @@ class MediaStage {
   /// Kills the decoders that run, ends what is queued with `unavailable`, joins. Idempotent.
   void shutdown();
 
-  std::size_t queue_depth() const { return queue_.size(); }
+  /// With those that wait for memory.
+  std::size_t queue_depth() const { return queue_.size() + room_.n_waiting(); }
+
+  /// Held for prepared tiles and features, here and in the later stages.
+  std::size_t vision_bytes() const { return room_.n_bytes_held(); }
 
   /// Tenants whose media is refused for a while.
   int n_suspended() const { return quarantine_.n_suspended(); }
 
  private:
-  struct Plan;
+  /// How serving a job ended that did not fail.
+  enum class Served { kReady, kWaits };
 
   void run(const std::stop_token& stop);
-  Result<void> plan_from_records(InFlight& request, Plan& plan);
-  Result<void> make_plan(InFlight& request, std::span<const ProbedImage> probed, Plan& plan);
-  Result<void> serve(InFlight& request, const std::stop_token& stop);
-  Result<void> decode(InFlight& request, DecodeSession& session, Plan& plan);
-  void remember(const InFlight& request, const DecodeSession& session, const Plan& plan);
-  void record_failure(const InFlight& request, const DecodeSession& session, const Plan& plan,
+  void go_on(MediaJob job);
+  Result<void> look_at_files(MediaJob& job);
+  Result<void> plan_from_records(MediaJob& job);
+  Result<void> make_plan(MediaJob& job, std::span<const ProbedImage> probed);
+  Result<Served> serve(MediaJob& job, const std::stop_token& stop);
+  Result<Served> probe_and_decode(MediaJob& job, DecodeSession& session);
+  Result<Served> take_room(MediaJob& job);
+  Result<void> decode(InFlight& request, DecodeSession& session, const MediaPlan& plan);
+  void remember(const InFlight& request, const DecodeSession& session, const MediaPlan& plan);
+  void record_failure(const InFlight& request, const DecodeSession& session, const MediaPlan& plan,
                       const Error& error);
 
   const MediaStageOptions options_;
@@ -83,7 +98,8 @@ class MediaStage {
   const MediaHooks hooks_;
   Quarantine quarantine_;
   MediaRecords records_;
-  FairQueue<std::unique_ptr<InFlight>> queue_;
+  VisionRoom room_;
+  FairQueue<MediaJob> queue_;
   std::vector<std::jthread> threads_;
 };
 

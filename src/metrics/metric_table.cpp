@@ -80,6 +80,8 @@ constexpr std::array<LabelDefinition, 2> kDeathLabels{{
 }};
 constexpr std::array<LabelDefinition, 1> kLevelLabels{{{"level", kSandboxLevels, ""}}};
 constexpr std::array<LabelDefinition, 1> kQueueLabels{{{"queue", kQueues, ""}}};
+constexpr std::array<std::string_view, 2> kModelThreads{"encode", "engine"};
+constexpr std::array<LabelDefinition, 1> kThreadLabels{{{"thread", kModelThreads, ""}}};
 
 using enum MetricId;
 using enum MetricType;
@@ -282,6 +284,21 @@ const std::array<MetricDefinition, kMetricCount> kTable{{
      kQueueLabels,
      {},
      "What waits in a stage's queue."},
+    {kNoProgress,
+     kGauge,
+     "tessera_no_progress_seconds",
+     "seconds",
+     kThreadLabels,
+     {},
+     "How long the encode or engine thread has been at its present step, while something waits for "
+     "it. Grows without end when native code hangs."},
+    {kVisionBytes,
+     kGauge,
+     "tessera_vision_bytes",
+     "bytes",
+     {},
+     {},
+     "Reserved by requests for prepared tiles and visual features, of `limits.vision_bytes_max`."},
     {kRequestsInFlight,
      kGauge,
      "tessera_requests_in_flight",

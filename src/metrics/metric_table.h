@@ -46,6 +46,8 @@ enum class MetricId {
   kStepSeconds,
   kStepRows,
   kQueueDepth,
+  kNoProgress,
+  kVisionBytes,
   kRequestsInFlight,
   kRunningSequences,
   kKvCellsUsed,
@@ -54,7 +56,7 @@ enum class MetricId {
   kBugs,
 };
 
-inline constexpr std::size_t kMetricCount = 37;
+inline constexpr std::size_t kMetricCount = 39;
 
 struct LabelDefinition {
   std::string_view name;

@@ -155,6 +155,8 @@ struct Metrics::Series {
   std::vector<Counter*> decoder_deaths = counters_by_two_labels(registry, MetricId::kDecoderDeaths);
   Family<Gauge>& sandbox_level = gauges(registry, MetricId::kSandboxLevel);
   std::vector<Gauge*> queue_depth = gauges_by_label(registry, MetricId::kQueueDepth);
+  std::vector<Gauge*> no_progress = gauges_by_label(registry, MetricId::kNoProgress);
+  Gauge& vision_bytes = gauges(registry, MetricId::kVisionBytes).Add({});
   Gauge& suspended_tenants = gauges(registry, MetricId::kSuspendedTenants).Add({});
   Counter& feature_shared = counters(registry, MetricId::kFeatureSharedTiles).Add({});
   std::vector<Counter*> feature_hits = counters_by_label(registry, MetricId::kFeatureHits);
@@ -263,6 +265,15 @@ void Metrics::record_step(int n_text_rows, int n_visual_rows, Duration duration)
 
 void Metrics::set_queue_depth(Queue queue, std::size_t depth) {
   series_->queue_depth[static_cast<std::size_t>(queue)]->Set(static_cast<double>(depth));
+}
+
+void Metrics::set_no_progress(Duration encode, Duration engine) {
+  series_->no_progress[0]->Set(to_seconds(encode));
+  series_->no_progress[1]->Set(to_seconds(engine));
+}
+
+void Metrics::set_vision_bytes(std::size_t n_bytes) {
+  series_->vision_bytes.Set(static_cast<double>(n_bytes));
 }
 
 void Metrics::set_suspended_tenants(int count) {

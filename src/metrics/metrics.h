@@ -66,6 +66,12 @@ class Metrics {
 
   void set_suspended_tenants(int count);
 
+  /// How long each thread has been at its present step; zero = nothing waits for it.
+  void set_no_progress(Duration encode, Duration engine);
+
+  /// Reserved for prepared tiles and features.
+  void set_vision_bytes(std::size_t n_bytes);
+
   /// @param level  a value of the label `level`; once, at start
   void set_sandbox_level(std::string_view level);
 

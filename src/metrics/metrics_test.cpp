@@ -65,6 +65,8 @@ TEST(Metrics, ExpositionIsAsCommitted) {
   metrics.record_step(3, 0, microseconds(900));
   metrics.record_step(1, 320, milliseconds(20));
   metrics.set_queue_depth(Queue::kEncode, 2);
+  metrics.set_no_progress(milliseconds(250), milliseconds(20));
+  metrics.set_vision_bytes(5000);
   metrics.set_requests_in_flight(4);
   metrics.set_running_sequences(3);
   metrics.set_kv_cells(356, 8192);

@@ -37,7 +37,7 @@ generate::EngineOptions engine_options(const PipelineOptions& options) {
 }
 
 media::MediaStageOptions media_options(const PipelineOptions& options) {
-  return {options.decoder, options.n_media_threads,
+  return {options.decoder, options.limits, options.n_media_threads,
           static_cast<std::size_t>(options.limits.requests_max)};
 }
 
@@ -90,8 +90,10 @@ Pipeline::Pipeline(runtime::LoadedModel loaded, const PipelineOptions& options, 
       engine_(std::move(loaded.executor), loaded.model, engine_options(options), clock,
               observer_.get()),
       encode_(std::move(loaded.encoder), features_,
-              static_cast<std::size_t>(options.limits.requests_max), clock, observer_.get(),
-              [this](std::unique_ptr<InFlight> request) { to_engine(std::move(request)); }),
+              {static_cast<std::size_t>(options.limits.requests_max), options.n_step_patches},
+              clock, observer_.get(),
+              {[this](std::unique_ptr<InFlight> request) { to_engine(std::move(request)); },
+               [this] { engine_.wake(); }}),
       media_(media_options(options), clock, media_hooks()),
       fetch_(fetch_options(options), clock,
              [this](std::unique_ptr<InFlight> request) { to_media(std::move(request)); }) {
@@ -108,6 +110,7 @@ media::MediaHooks Pipeline::media_hooks() {
     return plan_images(request, sizes);
   };
   hooks.find_features = [this](InFlight& request) { return find_features(request); };
+  hooks.bytes_of = [this](const InFlight& request) { return vision_bytes(request); };
   hooks.prepare = [this](InFlight& request, std::size_t image_index, const Image& image) {
     return prepare_image(request, image_index, image);
   };
@@ -223,6 +226,20 @@ std::vector<bool> Pipeline::find_features(InFlight& request) {
   return is_missing;
 }
 
+/// What planned tiles and their features take as floats.
+media::VisionBytes Pipeline::vision_bytes(const InFlight& request) const {
+  constexpr std::size_t kPixelBytes = 3 * sizeof(float);
+  media::VisionBytes bytes;
+  if (request.request.plan_only) return bytes;
+  const auto row_bytes = static_cast<std::size_t>(info_.embedding_row_width) * sizeof(float);
+  bytes.features = static_cast<std::size_t>(request.prompt.n_visual_tokens) * row_bytes;
+  for (const ImagePlan& image : request.trace.images) {
+    if (image.n_cached_tiles == image.n_tiles) continue;
+    bytes.tiles += kPixelBytes * static_cast<std::size_t>(image.planned.pixels());
+  }
+  return bytes;
+}
+
 Result<void> Pipeline::prepare_image(InFlight& request, std::size_t image_index,
                                      const Image& image) const {
   TSR_ASSIGN_OR_RETURN(auto tiles, model_->prepare(image));
@@ -326,6 +343,8 @@ void Pipeline::publish_gauges() {
   metrics_.set_queue_depth(metrics::Queue::kFetch, fetch_.queue_depth());
   metrics_.set_queue_depth(metrics::Queue::kMedia, media_.queue_depth());
   metrics_.set_queue_depth(metrics::Queue::kEncode, encode_.queue_depth());
+  metrics_.set_vision_bytes(media_.vision_bytes());
+  metrics_.set_no_progress(encode_.no_progress(), engine_.no_progress());
   metrics_.set_suspended_tenants(media_.n_suspended());
   metrics_.set_requests_in_flight(static_cast<std::size_t>(admission_.n_admitted()));
   const cache::FeatureCacheStats memory = features_.memory_stats();

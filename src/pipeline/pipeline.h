@@ -39,6 +39,7 @@ struct PipelineOptions {
   std::string model_name;                                        // empty = what the model file says
   cache::FeatureCacheOptions features;
   cache::DiskTier* feature_disk = nullptr;  // outlives the pipeline; null = none
+  int n_step_patches = 0;                   // encode::EncodeOptions::n_patches_max
   std::string encoder;                      // what computes features; only a disk tier needs it
 };
 
@@ -70,6 +71,7 @@ class Pipeline final : public Service {
   Result<std::vector<ImageSize>> plan_images(InFlight& request,
                                              std::span<const ImageSize> sizes) const;
   std::vector<bool> find_features(InFlight& request);
+  media::VisionBytes vision_bytes(const InFlight& request) const;
   Result<void> prepare_image(InFlight& request, std::size_t image_index, const Image& image) const;
   void to_fetch(std::unique_ptr<InFlight> request);
   void to_media(std::unique_ptr<InFlight> request);

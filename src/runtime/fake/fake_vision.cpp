@@ -49,10 +49,32 @@ FakeTile prepare_tile(const Image& image, const TilePlan& plan) {
       }
     }
   }
-  return FakeTile(std::move(cells));
+  return {plan.size, std::move(cells)};
 }
 
 Result<Embedding> FakeEncoder::encode(const PreparedTile& tile, const std::stop_token& stop) {
+  TSR_RETURN_IF_ERROR(begin(stop));
+  return features(tile);
+}
+
+Result<std::vector<Embedding>> FakeEncoder::encode_batch(std::span<const PreparedTile* const> tiles,
+                                                         const std::stop_token& stop) {
+  TSR_RETURN_IF_ERROR(begin(stop));
+  if (!takes_batches_) control_->violation("encode_batch: this encoder takes none");
+  std::vector<Embedding> embeddings;
+  for (const PreparedTile* tile : tiles) {
+    TSR_ASSIGN_OR_RETURN(Embedding embedding, features(*tile));
+    const auto size = static_cast<const FakeTile*>(tile)->size();
+    if (size != static_cast<const FakeTile*>(tiles.front())->size()) {
+      control_->violation("encode_batch: tiles of several shapes");
+      std::ranges::fill(embedding.rows, 0.F);
+    }
+    embeddings.push_back(std::move(embedding));
+  }
+  return embeddings;
+}
+
+Result<void> FakeEncoder::begin(const std::stop_token& stop) {
   if (thread_.value_or(std::this_thread::get_id()) != std::this_thread::get_id()) {
     control_->violation("encode: called from two threads");
   }
@@ -65,7 +87,10 @@ Result<Embedding> FakeEncoder::encode(const PreparedTile& tile, const std::stop_
     return make_error(ErrorCode::kInternal, "encode_failed", "the encoder failed");
   }
   if (stop.stop_requested()) return cancelled();
+  return {};
+}
 
+Result<Embedding> FakeEncoder::features(const PreparedTile& tile) const {
   const auto* fake_tile = dynamic_cast<const FakeTile*>(&tile);
   if (fake_tile == nullptr) {
     control_->violation("encode: the tile is of another runtime");

@@ -31,11 +31,14 @@ std::vector<TilePlan> plan_tiles(ImageSize image, int tile_side);
 
 class FakeTile final : public PreparedTile {
  public:
-  explicit FakeTile(std::vector<std::uint64_t> cells) : cells_(std::move(cells)) {}
+  FakeTile(ImageSize size, std::vector<std::uint64_t> cells)
+      : size_(size), cells_(std::move(cells)) {}
   int n_tokens() const override { return static_cast<int>(cells_.size()); }
+  ImageSize size() const { return size_; }
   const std::vector<std::uint64_t>& cells() const { return cells_; }
 
  private:
+  ImageSize size_;
   std::vector<std::uint64_t> cells_;  // hash of each cell's pixels, raster order
 };
 
@@ -44,14 +47,23 @@ FakeTile prepare_tile(const Image& image, const TilePlan& plan);
 /// @thread encode thread only; reports use from another
 class FakeEncoder final : public Encoder {
  public:
-  FakeEncoder(std::shared_ptr<const Model> model, std::shared_ptr<FakeControl> control)
-      : model_(std::move(model)), control_(std::move(control)) {}
+  FakeEncoder(std::shared_ptr<const Model> model, std::shared_ptr<FakeControl> control,
+              bool takes_batches)
+      : model_(std::move(model)), control_(std::move(control)), takes_batches_(takes_batches) {}
 
   Result<Embedding> encode(const PreparedTile& tile, const std::stop_token& stop) override;
+  bool takes_batches() const override { return takes_batches_; }
+  /// One call of Call::kEncode. Scrambles, and reports, tiles of several shapes.
+  Result<std::vector<Embedding>> encode_batch(std::span<const PreparedTile* const> tiles,
+                                              const std::stop_token& stop) override;
 
  private:
+  Result<void> begin(const std::stop_token& stop);
+  Result<Embedding> features(const PreparedTile& tile) const;
+
   const std::shared_ptr<const Model> model_;
   const std::shared_ptr<FakeControl> control_;
+  const bool takes_batches_;
   std::optional<std::thread::id> thread_;  // the first that called
 };
 

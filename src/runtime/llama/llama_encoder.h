@@ -1,4 +1,4 @@
-// runtime::Encoder on libmtmd: one tile at a time on the encode thread.
+// runtime::Encoder on libmtmd, on the encode thread.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,15 @@ class LlamaEncoder final : public Encoder {
   explicit LlamaEncoder(std::shared_ptr<LlamaModel> model) : model_(std::move(model)) {}
 
   Result<Embedding> encode(const PreparedTile& tile, const std::stop_token& stop) override;
+  bool takes_batches() const override { return model_->takes_tile_batches(); }
+  Result<std::vector<Embedding>> encode_batch(std::span<const PreparedTile* const> tiles,
+                                              const std::stop_token& stop) override;
 
  private:
+  template <typename NativeCall>
+  Result<void> run(NativeCall&& call, const std::stop_token& stop);
+  Embedding embedding_of(const PreparedTile& tile, const float* rows) const;
+
   std::shared_ptr<LlamaModel> model_;
   bool pinned_ = false;
 };

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <cstdio>
 #include <mutex>
+#include <string_view>
 
 #include "runtime/llama/llama_model.h"
 
@@ -18,6 +19,13 @@ namespace {
 constexpr int kRowsCausal = 512;
 /// … and where an image must go in one piece: Gemma 4 takes up to 1120 visual tokens.
 constexpr int kRowsNonCausal = 2048;
+
+/// Projectors whose graphs compute several tiles at once (clip_graph::support_batch() of libmtmd).
+constexpr std::string_view kBatchingProjectors[] = {"gemma4v", "internvl", "deepseekocr",
+                                                    "deepseekocr2"};
+/// Visual tokens of a batch of tiles: the encode queue bounds them by patches, of which each has at
+/// least one.
+constexpr int kBatchTokensMax = 1 << 20;
 
 /// Warnings of the native libraries go to stderr while a model loads, nothing afterwards: they may
 /// quote what a request contained.
@@ -152,6 +160,7 @@ Result<void> LlamaModel::load_vision(const LoadOptions& options) {
   mtmd_context_params params = mtmd_context_params_default();
   params.print_timings = false;
   params.n_threads = cores_->n_cores();
+  params.batch_max_tokens = kBatchTokensMax;
   encoder_device_->attach(params);
   vision_.reset(mtmd_init_from_file(options.mmproj_path.c_str(), model_.get(), params));
   if (vision_ == nullptr || !mtmd_support_vision(vision_.get())) {
@@ -164,6 +173,8 @@ Result<void> LlamaModel::load_vision(const LoadOptions& options) {
   info_.uses_mrope = mtmd_decode_use_mrope(vision_.get());
   info_.vision = file.shape;
   patches_per_token_side_ = file.merge_side;
+  takes_tile_batches_ =
+      std::ranges::find(kBatchingProjectors, file.projector) != std::end(kBatchingProjectors);
   overview_ = OverviewCut(file.projector, vocabulary());
   info_.has_overview = overview_.is_possible();
   return {};

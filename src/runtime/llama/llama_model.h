@@ -42,6 +42,8 @@ class LlamaModel final : public Model {
   mtmd_context* vision() const { return vision_.get(); }
   CoreShare& cores() const { return *cores_; }
   EncoderDevice& encoder_device() const { return *encoder_device_; }
+  /// Whether several tiles of one shape are encoded at once.
+  bool takes_tile_batches() const { return takes_tile_batches_; }
   /// Rows of one model call; a non-causal image must fit into one.
   int n_rows_max() const { return n_rows_max_; }
 
@@ -67,6 +69,7 @@ class LlamaModel final : public Model {
   SpecialTokens special_tokens_;
   OverviewCut overview_;
   ModelInfo info_;
+  bool takes_tile_batches_ = false;
   int patches_per_token_side_ = 1;
   int n_rows_max_ = 0;
 };
