@@ -41,7 +41,7 @@ Result<runtime::LoadedModel> load_runtime(const cli::Settings& settings) {
   options.model_path = settings.model_path;
   options.mmproj_path = settings.mmproj_path;
   options.context_length = settings.context_length;
-  options.n_sequences_max = settings.n_sequences;
+  options.n_sequences_max = settings.n_sequences + settings.n_kept_prefixes;
   options.n_kv_cells = settings.n_kv_cells;
   options.n_threads = settings.n_threads;
   return runtime::llama::load(options);
@@ -57,7 +57,7 @@ std::string runtime_name() {
 
 Result<runtime::LoadedModel> load_runtime(const cli::Settings& settings) {
   runtime::fake::FakeOptions options;
-  options.n_sequences_max = settings.n_sequences;
+  options.n_sequences_max = settings.n_sequences + settings.n_kept_prefixes;
   options.n_kv_cells = settings.n_kv_cells;
   if (settings.context_length > 0) options.context_length = settings.context_length;
   return runtime::fake::load(options);
@@ -187,6 +187,7 @@ std::unique_ptr<pipeline::Pipeline> start_pipeline(const cli::Settings& settings
   options.n_token_rows = settings.step_token_rows;
   options.n_visual_rows = settings.step_visual_rows;
   options.n_step_patches = settings.step_patches;
+  options.n_kept_prefixes = settings.n_kept_prefixes;
   options.model_name = settings.model_name;
   options.features = {settings.feature_cache_bytes, !settings.feature_cache_f32};
   options.feature_disk = disk.tier.get();

@@ -69,6 +69,11 @@ constexpr std::array kTable = std::to_array<SettingDefinition>({
     {"kv_cells", kEngine, [](Settings& s) -> SettingField { return &s.n_kv_cells; },
      {0, kTokensMax}, "tokens", "two full contexts",
      "KV cells shared by all sequences; 0 = default", ""},
+    {"kept_prefixes", kEngine, [](Settings& s) -> SettingField { return &s.n_kept_prefixes; },
+     {0, kSequencesMax}, "prompts", "",
+     "prompts whose KV cells are kept after their answer, for requests of the same tenant that "
+     "begin like them, e.g. about the same image; in half of the cells at most",
+     "each is a look at every cell when it comes and goes"},
     {"step_token_rows", kEngine, [](Settings& s) -> SettingField { return &s.step_token_rows; },
      {1, 65'536}, "rows", "", "text rows of one engine step",
      "bounds how long a prefill slice holds up other answers"},

@@ -12,10 +12,22 @@ using runtime::DecodeStatus;
 /// How soon a request that lost its KV cells may come back: the time of a short answer.
 constexpr std::chrono::seconds kRetryAfter{1};
 
+/// Ids of sequences for kept prompts: the last ones, and at least one is left to run.
+int n_kept_max(const EngineOptions& options, const runtime::Executor& executor) {
+  if (!executor.can_share()) return 0;
+  return std::clamp(options.n_kept_prefixes, 0, executor.n_sequences_max() - 1);
+}
+
+/// Half of the cells: the other half always runs, and attention goes over all that are in use.
+KvPrefixOptions prefix_options(const EngineOptions& options, const runtime::Executor& executor) {
+  const int n_max = n_kept_max(options, executor);
+  return {SequenceId{executor.n_sequences_max() - n_max}, n_max, executor.n_kv_cells() / 2};
+}
+
 schedule::StepBudget budget_of(const EngineOptions& options, const runtime::Executor& executor) {
   const int n_rows_max = executor.n_rows_max();
-  return {std::clamp(options.n_token_rows, std::min(executor.n_sequences_max() + 1, n_rows_max),
-                     n_rows_max),
+  const int n_running_max = executor.n_sequences_max() - n_kept_max(options, executor);
+  return {std::clamp(options.n_token_rows, std::min(n_running_max + 1, n_rows_max), n_rows_max),
           std::clamp(options.n_visual_rows, 1, n_rows_max), n_rows_max};
 }
 
@@ -36,6 +48,8 @@ Stage stage_of(schedule::Phase phase) {
       return Stage::kDecode;
     case schedule::Phase::kAwaitFeatures:
       return Stage::kEncodeWait;
+    case schedule::Phase::kAwaitPrefix:
+      return Stage::kScheduleWait;
   }
   return Stage::kScheduleWait;
 }
@@ -51,10 +65,15 @@ Engine::Engine(std::unique_ptr<runtime::Executor> executor,
       budget_(budget_of(options, *executor_)),
       clock_(clock),
       observer_(observer),
-      sequences_(static_cast<std::size_t>(executor_->n_sequences_max())) {}
+      sequences_(
+          static_cast<std::size_t>(executor_->n_sequences_max() - n_kept_max(options, *executor_))),
+      prefixes_(*executor_, prefix_options(options, *executor_)) {}
 
 void Engine::add(std::unique_ptr<InFlight> request) {
-  auto need = need_of(*request, model_->info(), *executor_, options_);
+  auto need = need_of(
+      *request, model_->info(),
+      {static_cast<int>(sequences_.size()), executor_->n_kv_cells(), executor_->n_rows_max()},
+      options_);
   if (!need) {
     request->end(std::move(need).error(), clock_.now());
     return;
@@ -67,6 +86,7 @@ void Engine::step() {
   end_stopped_requests();
   take_features();
   start_waiting_requests();
+  share_prefixes();
   const schedule::StepPlan plan = schedule::plan_step(views(), budget_);
   starved_ = plan.empty() && !running_.empty();
   if (starved_) enter_call({});
@@ -110,38 +130,6 @@ void Engine::end_stopped_requests() {
   });
 }
 
-/// Features that have arrived since the last step.
-void Engine::take_features() {
-  const auto take = [](InFlight& request) -> std::optional<Error> {
-    if (request.arriving == nullptr) return std::nullopt;
-    auto error = request.arriving->take(request.embeddings);
-    const bool is_complete =
-        std::ranges::find(request.embeddings, nullptr) == request.embeddings.end();
-    if (is_complete) request.arriving.reset();
-    return error;
-  };
-  for (std::size_t i = running_.size(); i-- > 0;) {
-    if (auto error = take(*running_[i]->in_flight)) end_request(*running_[i], std::move(error));
-  }
-  std::erase_if(waiting_, [&](WaitingRequest& waiting) {
-    auto error = take(*waiting.in_flight);
-    if (!error) return false;
-    waiting.in_flight->end(std::move(error), clock_.now());
-    return true;
-  });
-}
-
-/// Once they are in the KV cache of every choice.
-void Engine::free_features(ActiveRequest& request) {
-  for (const auto& sequence : sequences_) {
-    if (sequence != nullptr && &sequence->request() == &request && sequence->needs_features()) {
-      return;
-    }
-  }
-  request.in_flight->embeddings.clear();
-  request.in_flight->feature_holds.reset();
-}
-
 void Engine::start_waiting_requests() {
   schedule::Room free{0, executor_->n_kv_cells()};
   for (const auto& sequence : sequences_) {
@@ -153,6 +141,10 @@ void Engine::start_waiting_requests() {
   }
   std::vector<schedule::Need> needs;
   for (const WaitingRequest& waiting : waiting_) needs.push_back(waiting.need.total);
+  if (!needs.empty() && needs.front().n_kv_cells <= free.n_kv_cells) {
+    prefixes_.shrink_to(static_cast<int>(free.n_kv_cells - needs.front().n_kv_cells));
+  }
+  free.n_kv_cells -= prefixes_.n_cells();
   for (std::size_t n = schedule::plan_admission(needs, free); n > 0; --n) {
     start(std::move(waiting_.front()));
     waiting_.pop_front();
@@ -171,15 +163,20 @@ void Engine::start(WaitingRequest waiting) {
     samplers.push_back(std::move(*sampler));
   }
   running_.push_back(std::make_unique<ActiveRequest>(
-      ActiveRequest{std::move(waiting.in_flight), n_started_++, request.n_choices}));
+      ActiveRequest{std::move(waiting.in_flight), {}, n_started_++, request.n_choices}));
+  ActiveRequest& active = *running_.back();
+  active.key = key_of(*active.in_flight);
   for (std::size_t id = 0, choice = 0; choice < samplers.size(); ++id) {
     if (sequences_[id] != nullptr) continue;
     sequences_[id] = std::make_unique<Sequence>(
-        *running_.back(),
+        active,
         Sequence::Options{SequenceId{static_cast<std::int32_t>(id)}, static_cast<int>(choice),
                           waiting.need.output_limit, waiting.need.n_cells_per_choice},
         std::move(samplers[choice]));
     ++choice;
+  }
+  for (const auto& sequence : sequences_) {
+    if (sequence != nullptr && &sequence->request() == &active) find_prefix(*sequence);
   }
 }
 
@@ -255,6 +252,9 @@ void Engine::commit_token(Sequence& sequence, runtime::SampledToken token, TimeP
   in_flight.trace.mark_first_token(now);
   ++in_flight.trace.counts.n_output_tokens;
   std::string piece = token.ends_generation ? std::string() : model_->piece(token.token);
+  if (sequence.n_output_tokens() == 0 && sequence.choice() == 0 && request.key.shares) {
+    prefixes_.keep(request.key, sequence.id());
+  }
   const auto finish = sequence.take(token, piece);
   if (!token.ends_generation) {
     in_flight.push(TokenDelta{sequence.choice(), token.token, std::move(piece), token.logprob,
@@ -267,6 +267,10 @@ void Engine::commit_token(Sequence& sequence, runtime::SampledToken token, TimeP
 }
 
 void Engine::recover(DecodeStatus status, std::span<const BatchPart> parts) {
+  if (status == DecodeStatus::kNoKvSlot && prefixes_.n_prompts() > 0) {
+    prefixes_.shrink_to(0);
+    return;
+  }
   if (status == DecodeStatus::kNoKvSlot) {
     // Nothing was computed: with the newest request's cells free, the next step plans again.
     Error error = make_error(
@@ -294,8 +298,9 @@ void Engine::report(const TokenBatch& tokens, const VisualBatch& visual, TimePoi
   const int n_text_rows = static_cast<int>(tokens.rows.size());
   const bool ran = n_text_rows + visual.n_rows > 0;
   if (ran) ++n_steps_;
-  if (running_.empty() && executor_->n_kv_cells_used() != 0) {
+  if (running_.empty() && executor_->n_kv_cells_used() != prefixes_.n_cells()) {
     count_bug();
+    prefixes_.shrink_to(0);
     for (int id = 0; id < executor_->n_sequences_max(); ++id) executor_->remove(SequenceId{id});
   }
   if (observer_ == nullptr) return;
@@ -304,6 +309,7 @@ void Engine::report(const TokenBatch& tokens, const VisualBatch& visual, TimePoi
 }
 
 void Engine::remove(SequenceId id) {
+  abandon_followers(id);
   executor_->remove(id);
   sequences_[static_cast<std::size_t>(id.value)].reset();
 }
@@ -328,7 +334,8 @@ EngineStats Engine::stats() const {
       static_cast<int>(std::count_if(sequences_.begin(), sequences_.end(),
                                      [](const auto& sequence) { return sequence != nullptr; }));
   stats.load.n_waiting_requests = waiting_.size();
-  stats.load.n_kv_cells_used = executor_->n_kv_cells_used();
+  stats.load.n_kv_cells_kept = prefixes_.n_cells();
+  stats.load.n_kv_cells_used = executor_->n_kv_cells_used() - prefixes_.n_cells();
   stats.load.n_kv_cells = executor_->n_kv_cells();
   stats.n_steps = n_steps_;
   stats.n_bugs = n_bugs_;

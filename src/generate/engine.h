@@ -2,8 +2,13 @@
 // EngineLoop gives it its thread; tests drive it by hand.
 //
 // Requests start in the order in which they came, when sequence ids and KV cells for all their
-// choices are free; what they may use at most stays reserved. Every request that was added gets
-// exactly one terminal event, whatever the runtime does. When nothing runs, the KV cache is empty.
+// choices are free; what they may use at most stays reserved. Kept prompts (kv_prefixes.h) have
+// what nobody reserves. Every request that was added gets exactly one terminal event, whatever the
+// runtime does. When nothing runs, the KV cache holds kept prompts alone.
+//
+// A sequence does not compute what it can share: what is kept, and what an older sequence of its
+// tenant computes, from the moment it has done so. Until then it waits, and if the older one ends
+// too early, it looks again.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +22,7 @@
 #include "core/in_flight.h"
 #include "generate/batch.h"
 #include "generate/engine_options.h"
+#include "generate/kv_prefixes.h"
 #include "generate/request_need.h"
 #include "generate/sequence.h"
 #include "runtime/runtime.h"
@@ -40,6 +46,9 @@ class Engine {
   /// what was cancelled or is past its deadline, and starts what fits.
   void step();
 
+  /// Drops what is kept of a tenant. What runs stays.
+  void forget(TenantId tenant) { prefixes_.forget(tenant); }
+
   /// Ends every request with this error.
   void end_all(const Error& error);
 
@@ -60,6 +69,11 @@ class Engine {
   };
 
   void end_stopped_requests();
+  void share_prefixes();
+  void find_prefix(Sequence& sequence);
+  void take_prefix(Sequence& sequence, const Sequence& leader, const PromptPlace& place);
+  void abandon_followers(SequenceId leader);
+  void count_cached(const Sequence& sequence);
   void take_features();
   void free_features(ActiveRequest& request);
   void start_waiting_requests();
@@ -92,6 +106,7 @@ class Engine {
   std::deque<WaitingRequest> waiting_;                   // oldest first; ≤ options_.n_waiting_max
   std::vector<std::unique_ptr<ActiveRequest>> running_;  // oldest first
   SequenceTable sequences_;
+  KvPrefixes prefixes_;
   bool starved_ = false;
   std::uint64_t n_started_ = 0;
   std::uint64_t n_steps_ = 0;

@@ -172,11 +172,29 @@ TEST_F(EngineFeaturesTest, FeaturesAreFreedOnceTheyArePrefilledForEveryChoice) {
   EXPECT_EQ(incomplete.features[0].use_count(), 2);
 
   incomplete.land(1);
-  while (incomplete.asked.recorder->tokens().empty()) engine().step();
+  while (incomplete.asked.recorder->tokens(1).empty()) engine().step();
   EXPECT_EQ(memory_.use_count(), 1) << "it still puts tokens out";
   EXPECT_EQ(incomplete.features[0].use_count(), 1);
   EXPECT_EQ(incomplete.features[1].use_count(), 1);
   run();
+}
+
+TEST_F(EngineFeaturesTest, FeaturesThatSomebodyElsesPrefixMakesNeedlessAreEncodedNoFurther) {
+  const Ask ask{.text = "say:same", .images = {{56, 56}, {56, 56}}, .n_choices = 2};
+  Incomplete first = make(ask, 2);
+  Incomplete second = make(ask, 1);
+  for (Incomplete* one : {&first, &second}) {
+    one->request->feature_keys.resize(2);
+    one->request->feature_keys[1].bytes[0] = 1;
+    engine().add(std::move(one->request));
+  }
+  run();
+
+  EXPECT_EQ(first.asked.recorder->text(1), "same");
+  EXPECT_EQ(second.asked.recorder->text(1), "same");
+  EXPECT_TRUE(second.arriving->unwanted().stop_requested());
+  second.land(1);
+  EXPECT_TRUE(engine().idle());
 }
 
 TEST_F(EngineFeaturesTest, TheWaitCountsAsEncoding) {

@@ -11,6 +11,9 @@ namespace {
 /// How long the engine waits for features without a look at its requests' deadlines.
 constexpr std::chrono::milliseconds kDeadlineLook{500};
 
+/// How long it waits for requests without a reason to wake up.
+constexpr std::chrono::hours kIdleLook{1};
+
 }  // namespace
 
 EngineLoop::EngineLoop(std::unique_ptr<runtime::Executor> executor,
@@ -53,12 +56,13 @@ void EngineLoop::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     if (engine_.idle()) {
       // Nothing is cancelled here, for nothing is here.
-      if (auto request = inbox_.pop(stop)) engine_.add(std::move(*request));
+      if (auto request = inbox_.pop_or_wake(stop, kIdleLook)) engine_.add(std::move(*request));
       publish_stats();
     } else if (engine_.starved()) {
       if (auto request = inbox_.pop_or_wake(stop, kDeadlineLook)) engine_.add(std::move(*request));
     }
     take_requests();
+    forget_tenants();
     if (!engine_.idle()) engine_.step();
     publish_stats();
   }
@@ -74,6 +78,23 @@ void EngineLoop::take_requests() {
     if (!request) return;
     engine_.add(std::move(*request));
   }
+}
+
+void EngineLoop::forget(TenantId tenant) {
+  {
+    MutexLock lock(mutex_);
+    forgotten_.push_back(tenant);
+  }
+  wake();
+}
+
+void EngineLoop::forget_tenants() {
+  std::vector<TenantId> forgotten;
+  {
+    MutexLock lock(mutex_);
+    forgotten.swap(forgotten_);
+  }
+  for (const TenantId tenant : forgotten) engine_.forget(tenant);
 }
 
 void EngineLoop::publish_stats() {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <stop_token>
 #include <thread>
+#include <vector>
 
 #include "core/bounded_queue.h"
 #include "core/clock.h"
@@ -39,6 +40,9 @@ class EngineLoop {
   /// Features have arrived, or will not. From any thread.
   void wake() { inbox_.wake(); }
 
+  /// Drops what is kept of a tenant, before the next step. From any thread.
+  void forget(TenantId tenant);
+
   /// As of the last step.
   EngineStats stats() const;
 
@@ -49,6 +53,7 @@ class EngineLoop {
  private:
   void run(const std::stop_token& stop);
   void take_requests();
+  void forget_tenants();
   void publish_stats();
 
   const Clock& clock_;
@@ -56,7 +61,8 @@ class EngineLoop {
   Engine engine_;  // engine thread only
   mutable Mutex mutex_;
   EngineStats stats_ TSR_GUARDED_BY(mutex_);
-  TimePoint progress_ TSR_GUARDED_BY(mutex_);  // end of the last step
+  std::vector<TenantId> forgotten_ TSR_GUARDED_BY(mutex_);  // since the last step, by operators
+  TimePoint progress_ TSR_GUARDED_BY(mutex_);               // end of the last step
   std::jthread thread_;
 };
 

@@ -19,6 +19,10 @@ struct EngineOptions {
   int n_token_rows = 64;
   int n_visual_rows = 64;
 
+  /// Prompts whose KV cells are kept after their requests (kv_prefixes.h); they take as many of the
+  /// executor's sequences.
+  int n_kept_prefixes = 0;
+
   /// Requests in the inbox, and as many taken from it that wait for room: no more than admission
   /// lets in at once.
   std::size_t n_waiting_max = static_cast<std::size_t>(Limits{}.requests_max);
@@ -28,7 +32,8 @@ struct EngineOptions {
 struct EngineLoad {
   int n_running_sequences = 0;
   std::size_t n_waiting_requests = 0;
-  int n_kv_cells_used = 0;
+  int n_kv_cells_used = 0;  // by what runs
+  int n_kv_cells_kept = 0;  // by kept prompts; what runs may use them too
   int n_kv_cells = 0;
 };
 

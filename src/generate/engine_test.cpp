@@ -35,6 +35,10 @@ class TimedExecutor final : public runtime::Executor {
     return inner_->decode_visual(slices);
   }
   std::span<const float> logits(int row) const override { return inner_->logits(row); }
+  bool can_share() const override { return inner_->can_share(); }
+  void share(SequenceId from, SequenceId to, const runtime::KvRange& range) override {
+    inner_->share(from, to, range);
+  }
   void remove(SequenceId sequence) override { inner_->remove(sequence); }
   int n_kv_cells_used() const override { return inner_->n_kv_cells_used(); }
 

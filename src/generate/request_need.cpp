@@ -55,8 +55,8 @@ Result<void> check_prompt(const InFlight& request, int n_rows_max) {
 }  // namespace
 
 Result<RequestNeed> need_of(const InFlight& request, const runtime::ModelInfo& info,
-                            const runtime::Executor& executor, const EngineOptions& options) {
-  TSR_RETURN_IF_ERROR(check_prompt(request, executor.n_rows_max()));
+                            const EngineSize& engine, const EngineOptions& options) {
+  TSR_RETURN_IF_ERROR(check_prompt(request, engine.n_rows_max));
   const int n_prompt = request.prompt.n_tokens();
   const int n_choices = request.request.n_choices;
   if (n_prompt >= info.context_length) {
@@ -64,13 +64,13 @@ Result<RequestNeed> need_of(const InFlight& request, const runtime::ModelInfo& i
                     " tokens, the context length is " + std::to_string(info.context_length) +
                     " with at least one output token");
   }
-  if (n_choices < 1 || n_choices > executor.n_sequences_max()) {
+  if (n_choices < 1 || n_choices > engine.n_sequences) {
     return too_large("too_many_choices", std::to_string(n_choices) +
                                              " choices, this server computes between 1 and " +
-                                             std::to_string(executor.n_sequences_max()));
+                                             std::to_string(engine.n_sequences));
   }
   // A client that did not say how long the answer may be gets one that fits.
-  const int n_fitting = std::max(1, executor.n_kv_cells() / n_choices - n_prompt);
+  const int n_fitting = std::max(1, engine.n_kv_cells / n_choices - n_prompt);
   const int n_asked = request.request.max_output_tokens.value_or(
       std::min(options.output_tokens_default, n_fitting));
   RequestNeed need;
@@ -78,10 +78,10 @@ Result<RequestNeed> need_of(const InFlight& request, const runtime::ModelInfo& i
       std::max(1, std::min({n_asked, options.output_tokens_max, info.context_length - n_prompt}));
   need.n_cells_per_choice = n_prompt + need.output_limit;
   need.total = {n_choices, std::int64_t{n_choices} * need.n_cells_per_choice};
-  if (need.total.n_kv_cells > executor.n_kv_cells()) {
+  if (need.total.n_kv_cells > engine.n_kv_cells) {
     return too_long(std::to_string(n_choices) + " × (" + std::to_string(n_prompt) + " prompt + " +
                     std::to_string(need.output_limit) + " output) tokens exceed the " +
-                    std::to_string(executor.n_kv_cells()) + " that this server can hold");
+                    std::to_string(engine.n_kv_cells) + " that this server can hold");
   }
   return need;
 }

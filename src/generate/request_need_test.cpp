@@ -30,7 +30,10 @@ class RequestNeedTest : public testing::Test {
   }
 
   Result<RequestNeed> need(const InFlight& in_flight) {
-    return need_of(in_flight, model.model->info(), *model.executor, options);
+    const runtime::Executor& executor = *model.executor;
+    return need_of(in_flight, model.model->info(),
+                   {executor.n_sequences_max(), executor.n_kv_cells(), executor.n_rows_max()},
+                   options);
   }
 
   runtime::LoadedModel model;

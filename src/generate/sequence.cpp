@@ -18,6 +18,10 @@ Sequence::Sequence(ActiveRequest& request, const Options& options,
 schedule::SequenceView Sequence::view() const {
   schedule::SequenceView view{options_.id, request_.arrival, schedule::Phase::kDecode, 1, false};
   if (!in_prompt()) return view;
+  if (awaited_) {
+    view.phase = schedule::Phase::kAwaitPrefix;
+    return view;
+  }
   const Segment& segment = prompt().segments[segment_];
   view.n_left = segment_tokens(segment) - n_done_;
   view.phase = schedule::Phase::kPrefillText;
@@ -59,9 +63,20 @@ runtime::VisualRows Sequence::visual_rows(int n_rows) const {
   return slice;
 }
 
+void Sequence::begin_at(const PromptPlace& place) {
+  TSR_CHECK(n_prompt_done_ == 0);
+  for (; segment_ < place.piece; ++segment_) {
+    if (std::holds_alternative<VisualSegment>(prompt().segments[segment_])) ++visual_;
+  }
+  n_done_ = place.n_in_piece;
+  n_prompt_done_ = place.n_tokens;
+  skip_finished_segments();
+}
+
 void Sequence::advance(int n_rows) {
   if (!in_prompt()) return;
   n_done_ += n_rows;
+  n_prompt_done_ += n_rows;
   TSR_DCHECK(n_done_ <= segment_tokens(prompt().segments[segment_]));
   skip_finished_segments();
 }

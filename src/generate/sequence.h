@@ -9,10 +9,12 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/in_flight.h"
 #include "core/stop_matcher.h"
+#include "generate/prompt_key.h"
 #include "runtime/runtime.h"
 #include "schedule/plan_step.h"
 
@@ -21,6 +23,7 @@ namespace tessera::generate {
 /// A request that runs: admitted to the KV cache, with `n_open` sequences left.
 struct ActiveRequest {
   std::unique_ptr<InFlight> in_flight;
+  PromptKey key;
   std::uint64_t arrival = 0;
   int n_open = 0;
 };
@@ -43,8 +46,10 @@ class Sequence {
   int choice() const { return options_.choice; }
   int n_cells_reserved() const { return options_.n_cells; }
   int n_output_tokens() const { return n_output_; }
-  ActiveRequest& request() { return request_; }
+  ActiveRequest& request() const { return request_; }
   runtime::Sampler& sampler() { return *sampler_; }
+  /// Requests in order of their start, choices in order.
+  std::pair<std::uint64_t, int> age() const { return {request_.arrival, options_.choice}; }
   schedule::SequenceView view() const;
   /// Whether visual segments of its prompt are still to be prefilled.
   bool needs_features() const { return in_prompt() && visual_ < embeddings().size(); }
@@ -55,6 +60,20 @@ class Sequence {
   bool append_rows(int n_rows, std::vector<runtime::TokenRow>& rows) const;
   /// The next `n_rows` of the current visual segment.
   runtime::VisualRows visual_rows(int n_rows) const;
+
+  // --- the beginning of its prompt ---
+  /// Tokens of the prompt that are in the KV cache.
+  int n_prompt_done() const { return n_prompt_done_; }
+  /// What another sequence computes for it.
+  struct Awaited {
+    SequenceId leader{-1};  // none: it has ended, another is to be found
+    PromptPlace place;
+    bool has_leader() const { return leader.value >= 0; }
+  };
+  const std::optional<Awaited>& awaited() const { return awaited_; }
+  void await(const std::optional<Awaited>& awaited) { awaited_ = awaited; }
+  /// The prompt up to `place` is in the KV cache. Before anything else of it was.
+  void begin_at(const PromptPlace& place);
 
   /// The next `n_rows` of the prompt were computed. No effect on a sequence that decodes.
   void advance(int n_rows);
@@ -79,6 +98,8 @@ class Sequence {
   std::size_t segment_ = 0;  // the current one; all of them done = decode
   std::size_t visual_ = 0;   // index of the current or next visual segment among those
   int n_done_ = 0;           // rows of the current segment that were computed
+  int n_prompt_done_ = 0;
+  std::optional<Awaited> awaited_;
   int n_output_ = 0;
   TokenId last_token_ = 0;
 };

@@ -51,6 +51,11 @@ class Recorder final : public EventSink {
     return events_;
   }
 
+  void clear() {
+    MutexLock lock(mutex_);
+    events_.clear();
+  }
+
   void wait_until_ended() {
     MutexLock lock(mutex_);
     while (events_.empty() || !std::holds_alternative<StreamEnd>(events_.back())) {

@@ -24,7 +24,7 @@ MediaStage::MediaStage(MediaStageOptions options, const Clock& clock, MediaHooks
       clock_(clock),
       hooks_(std::move(hooks)),
       quarantine_(clock),
-      room_(options_.limits, clock, [this](MediaJob job) { go_on(std::move(job)); }),
+      room_(options_.limits, clock, [this](MediaRequest taken) { go_on(std::move(taken)); }),
       queue_(options_.queue_capacity) {
   for (int i = 0; i < options_.n_threads; ++i) {
     threads_.emplace_back([this](const std::stop_token& stop) { run(stop); });
@@ -35,18 +35,18 @@ MediaStage::MediaStage(MediaStageOptions options, const Clock& clock, MediaHooks
 bool MediaStage::try_submit(std::unique_ptr<InFlight>&& request) {
   request->trace.enter(Stage::kMediaWait, clock_.now());
   const TenantId tenant = request->tenant;
-  MediaJob job{std::move(request), {}, {}};
-  if (queue_.try_push(tenant, std::move(job))) return true;
-  request = std::move(job.request);  // NOLINT(bugprone-use-after-move): untouched
+  MediaRequest taken{std::move(request), {}, {}};
+  if (queue_.try_push(tenant, std::move(taken))) return true;
+  request = std::move(taken.request);  // NOLINT(bugprone-use-after-move): untouched
   return false;
 }
 
-/// A job that has waited for memory.
-void MediaStage::go_on(MediaJob job) {
-  const TenantId tenant = job.request->tenant;
-  if (queue_.try_push(tenant, std::move(job))) return;
+/// A request that has waited for memory.
+void MediaStage::go_on(MediaRequest taken) {
+  const TenantId tenant = taken.request->tenant;
+  if (queue_.try_push(tenant, std::move(taken))) return;
   // NOLINTNEXTLINE(bugprone-use-after-move): untouched
-  job.request->end(shutting_down_error(), clock_.now());
+  taken.request->end(shutting_down_error(), clock_.now());
 }
 
 void MediaStage::shutdown() {
@@ -55,16 +55,16 @@ void MediaStage::shutdown() {
   for (std::jthread& thread : threads_) {
     if (thread.joinable()) thread.join();
   }
-  for (MediaJob& job : room_.close()) job.request->end(shutting_down_error(), clock_.now());
-  while (auto job = queue_.try_pop()) job->request->end(shutting_down_error(), clock_.now());
+  for (MediaRequest& taken : room_.close()) taken.request->end(shutting_down_error(), clock_.now());
+  while (auto taken = queue_.try_pop()) taken->request->end(shutting_down_error(), clock_.now());
 }
 
 void MediaStage::run(const std::stop_token& stop) {
   while (auto popped = queue_.pop(stop)) {
-    MediaJob job = *std::move(popped);
-    const auto served = serve(job, stop);
+    MediaRequest taken = *std::move(popped);
+    const auto served = serve(taken, stop);
     if (served && *served == Served::kWaits) continue;
-    InFlight& request = *job.request;
+    InFlight& request = *taken.request;
     if (!served) {
       request.media_holds.reset();  // before anybody learns of the end
       request.end(stop.stop_requested() ? shutting_down_error() : served.error(), clock_.now());
@@ -72,70 +72,70 @@ void MediaStage::run(const std::stop_token& stop) {
     }
     request.request.media.clear();
     request.media_holds.reset();
-    hooks_.next(std::move(job.request));
+    hooks_.next(std::move(taken.request));
   }
 }
 
-Result<MediaStage::Served> MediaStage::serve(MediaJob& job, const std::stop_token& stop) {
-  InFlight& request = *job.request;
+Result<MediaStage::Served> MediaStage::serve(MediaRequest& taken, const std::stop_token& stop) {
+  InFlight& request = *taken.request;
   if (auto reason = request.should_stop(clock_.now())) return *std::move(reason);
   // One session, two reasons to kill it: the request's and the stage's.
   const EitherStop either(request.stop, stop);
 
   request.trace.enter(Stage::kMediaDecode, clock_.now());
-  if (!job.plan.is_made) {
-    TSR_RETURN_IF_ERROR(look_at_files(job));
-    TSR_RETURN_IF_ERROR(plan_from_records(job));
-    if (job.plan.is_made) {
-      TSR_ASSIGN_OR_RETURN(const Served served, take_room(job));
+  if (!taken.plan.is_made) {
+    TSR_RETURN_IF_ERROR(look_at_files(taken));
+    TSR_RETURN_IF_ERROR(plan_from_records(taken));
+    if (taken.plan.is_made) {
+      TSR_ASSIGN_OR_RETURN(const Served served, take_room(taken));
       if (served == Served::kWaits) return served;
     }
   }
-  if (job.plan.is_made && !job.plan.needs_pixels()) return Served::kReady;
+  if (taken.plan.is_made && !taken.plan.needs_pixels()) return Served::kReady;
 
   request.trace.enter(Stage::kMediaDecode, clock_.now());
   TSR_ASSIGN_OR_RETURN(
       DecodeSession session,
       DecodeSession::open(options_.decoder, request.limits, request.request.media, either.token()));
-  auto served = probe_and_decode(job, session);
-  if (!served) record_failure(request, session, job.plan, served.error());
+  auto served = probe_and_decode(taken, session);
+  if (!served) record_failure(request, session, taken.plan, served.error());
   return served;
 }
 
 /// Their classes and contents, and whether they are let in.
-Result<void> MediaStage::look_at_files(MediaJob& job) {
-  const InFlight& request = *job.request;
+Result<void> MediaStage::look_at_files(MediaRequest& taken) {
+  const InFlight& request = *taken.request;
   const auto& media = request.request.media;
   TSR_RETURN_IF_ERROR(quarantine_.check_tenant(request.tenant));
-  TSR_ASSIGN_OR_RETURN(job.plan.classes,
+  TSR_ASSIGN_OR_RETURN(taken.plan.classes,
                        check_media(options_.decoder.zygotes, request.limits, media));
   for (std::size_t i = 0; i < media.size(); ++i) {
     TSR_ASSIGN_OR_RETURN(const Digest content,
                          cache::content_digest(media[i].fd.get(), media[i].size_bytes));
-    job.plan.contents.push_back(content);
+    taken.plan.contents.push_back(content);
     auto known = quarantine_.check_file(request.tenant, i, content);
     if (!known) return in_field(std::move(known).error(), media[i].field);
   }
   return {};
 }
 
-/// Of a job whose plan is made: memory for what it will compute.
-Result<MediaStage::Served> MediaStage::take_room(MediaJob& job) {
-  job.request->trace.enter(Stage::kMediaWait, clock_.now());
-  TSR_ASSIGN_OR_RETURN(const bool is_in, room_.enter(job));
+/// Of a request whose plan is made: memory for what it will compute.
+Result<MediaStage::Served> MediaStage::take_room(MediaRequest& taken) {
+  taken.request->trace.enter(Stage::kMediaWait, clock_.now());
+  TSR_ASSIGN_OR_RETURN(const bool is_in, room_.enter(taken));
   return is_in ? Served::kReady : Served::kWaits;
 }
 
 /// Without a decoder, when all files were seen before.
-Result<void> MediaStage::plan_from_records(MediaJob& job) {
-  const InFlight& request = *job.request;
+Result<void> MediaStage::plan_from_records(MediaRequest& taken) {
+  const InFlight& request = *taken.request;
   if (!shares(request)) return {};
   const auto& media = request.request.media;
   std::vector<ProbedImage> probed;
   for (std::size_t i = 0; i < media.size(); ++i) {
-    const DecoderClass decoder_class = job.plan.classes[i];
+    const DecoderClass decoder_class = taken.plan.classes[i];
     const int n_wanted = frames_wanted(media[i], decoder_class, request.limits);
-    auto record = records_.find(request.tenant, job.plan.contents[i], n_wanted);
+    auto record = records_.find(request.tenant, taken.plan.contents[i], n_wanted);
     if (!record) return {};
     record->header.index = static_cast<std::uint32_t>(i);
     auto image = validate_probe(*record, {i, decoder_class}, n_wanted,
@@ -145,7 +145,7 @@ Result<void> MediaStage::plan_from_records(MediaJob& job) {
     probed.push_back(*image);
     if (!check_request_pixels(probed, request.limits)) return {};
   }
-  return make_plan(job, probed);
+  return make_plan(taken, probed);
 }
 
 void MediaStage::remember(const InFlight& request, const DecodeSession& session,
@@ -158,9 +158,9 @@ void MediaStage::remember(const InFlight& request, const DecodeSession& session,
   }
 }
 
-Result<void> MediaStage::make_plan(MediaJob& job, std::span<const ProbedImage> probed) {
-  InFlight& request = *job.request;
-  MediaPlan& plan = job.plan;
+Result<void> MediaStage::make_plan(MediaRequest& taken, std::span<const ProbedImage> probed) {
+  InFlight& request = *taken.request;
+  MediaPlan& plan = taken.plan;
   request.trace.enter(Stage::kPlan, clock_.now());
   plan.is_made = true;
   std::vector<ImageSize> sizes;  // one an image
@@ -182,7 +182,7 @@ Result<void> MediaStage::make_plan(MediaJob& job, std::span<const ProbedImage> p
     plan.targets.push_back(is_needed ? planned[place] : ImageSize{});
     place += n;
   }
-  if (hooks_.bytes_of) job.bytes = hooks_.bytes_of(request);
+  if (hooks_.bytes_of) taken.bytes = hooks_.bytes_of(request);
   return {};
 }
 
@@ -211,17 +211,18 @@ void MediaStage::record_failure(const InFlight& request, const DecodeSession& se
   }
 }
 
-Result<MediaStage::Served> MediaStage::probe_and_decode(MediaJob& job, DecodeSession& session) {
-  InFlight& request = *job.request;
+Result<MediaStage::Served> MediaStage::probe_and_decode(MediaRequest& taken,
+                                                        DecodeSession& session) {
+  InFlight& request = *taken.request;
   TSR_ASSIGN_OR_RETURN(const std::vector<ProbedImage> probed, session.probe());
-  if (!job.plan.is_made) {
-    remember(request, session, job.plan);
-    TSR_RETURN_IF_ERROR(make_plan(job, probed));
-    TSR_ASSIGN_OR_RETURN(const Served served, take_room(job));
+  if (!taken.plan.is_made) {
+    remember(request, session, taken.plan);
+    TSR_RETURN_IF_ERROR(make_plan(taken, probed));
+    TSR_ASSIGN_OR_RETURN(const Served served, take_room(taken));
     if (served == Served::kWaits) return served;
   }
   if (auto reason = request.should_stop(clock_.now())) return *std::move(reason);
-  if (job.plan.needs_pixels()) TSR_RETURN_IF_ERROR(decode(request, session, job.plan));
+  if (taken.plan.needs_pixels()) TSR_RETURN_IF_ERROR(decode(request, session, taken.plan));
   return Served::kReady;
 }
 

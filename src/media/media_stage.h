@@ -21,8 +21,8 @@
 #include "core/fair_queue.h"
 #include "core/in_flight.h"
 #include "media/decode_session.h"
-#include "media/media_job.h"
 #include "media/media_records.h"
+#include "media/media_request.h"
 #include "media/quarantine.h"
 #include "media/vision_room.h"
 
@@ -77,17 +77,17 @@ class MediaStage {
   int n_suspended() const { return quarantine_.n_suspended(); }
 
  private:
-  /// How serving a job ended that did not fail.
+  /// How serving a request ended that did not fail.
   enum class Served { kReady, kWaits };
 
   void run(const std::stop_token& stop);
-  void go_on(MediaJob job);
-  Result<void> look_at_files(MediaJob& job);
-  Result<void> plan_from_records(MediaJob& job);
-  Result<void> make_plan(MediaJob& job, std::span<const ProbedImage> probed);
-  Result<Served> serve(MediaJob& job, const std::stop_token& stop);
-  Result<Served> probe_and_decode(MediaJob& job, DecodeSession& session);
-  Result<Served> take_room(MediaJob& job);
+  void go_on(MediaRequest taken);
+  Result<void> look_at_files(MediaRequest& taken);
+  Result<void> plan_from_records(MediaRequest& taken);
+  Result<void> make_plan(MediaRequest& taken, std::span<const ProbedImage> probed);
+  Result<Served> serve(MediaRequest& taken, const std::stop_token& stop);
+  Result<Served> probe_and_decode(MediaRequest& taken, DecodeSession& session);
+  Result<Served> take_room(MediaRequest& taken);
   Result<void> decode(InFlight& request, DecodeSession& session, const MediaPlan& plan);
   void remember(const InFlight& request, const DecodeSession& session, const MediaPlan& plan);
   void record_failure(const InFlight& request, const DecodeSession& session, const MediaPlan& plan,
@@ -99,7 +99,7 @@ class MediaStage {
   Quarantine quarantine_;
   MediaRecords records_;
   VisionRoom room_;
-  FairQueue<MediaJob> queue_;
+  FairQueue<MediaRequest> queue_;
   std::vector<std::jthread> threads_;
 };
 

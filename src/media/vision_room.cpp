@@ -42,24 +42,24 @@ class VisionRoom::Books : public std::enable_shared_from_this<Books> {
         clock_(clock),
         go_on_(std::move(go_on)) {}
 
-  Result<bool> enter(MediaJob& job) {
-    const std::size_t n = job.bytes.tiles + job.bytes.features;
+  Result<bool> enter(MediaRequest& taken) {
+    const std::size_t n = taken.bytes.tiles + taken.bytes.features;
     if (n > bytes_max_) return too_large(n, bytes_max_, "limits.vision_bytes_max");
     if (n > tenant_bytes_max_) {
       return too_large(n, tenant_bytes_max_, "limits.tenant_vision_bytes_max");
     }
-    const TenantId tenant = job.request->tenant;
+    const TenantId tenant = taken.request->tenant;
     MutexLock lock(mutex_);
     if (lines_.contains(tenant) || first_line() != lines_.end() || !fits(tenant, n)) {
-      lines_[tenant].push_back({std::move(job), n_places_++});
+      lines_[tenant].push_back({std::move(taken), n_places_++});
       return false;
     }
-    take(job);
+    take(taken);
     return true;
   }
 
   void give_back(TenantId tenant, std::size_t n) {
-    std::vector<MediaJob> leaving;
+    std::vector<MediaRequest> leaving;
     GoOn go_on;
     {
       MutexLock lock(mutex_);
@@ -69,7 +69,7 @@ class VisionRoom::Books : public std::enable_shared_from_this<Books> {
       if (of_tenant->second == 0) n_of_tenant_.erase(of_tenant);
       take_stopped(leaving);
       for (auto line = first_line(); line != lines_.end(); line = first_line()) {
-        MediaJob& first = line->second.front().job;
+        MediaRequest& first = line->second.front().taken;
         if (!fits(line->first, first.bytes.tiles + first.bytes.features)) break;
         take(first);
         leaving.push_back(std::move(first));
@@ -78,14 +78,14 @@ class VisionRoom::Books : public std::enable_shared_from_this<Books> {
       }
       go_on = go_on_;
     }
-    for (MediaJob& job : leaving) go_on(std::move(job));
+    for (MediaRequest& taken : leaving) go_on(std::move(taken));
   }
 
-  std::vector<MediaJob> close() {
-    std::vector<MediaJob> rest;
+  std::vector<MediaRequest> close() {
+    std::vector<MediaRequest> rest;
     MutexLock lock(mutex_);
     for (auto& [tenant, line] : lines_) {
-      for (Waiting& waiting : line) rest.push_back(std::move(waiting.job));
+      for (Waiting& waiting : line) rest.push_back(std::move(waiting.taken));
     }
     lines_.clear();
     return rest;
@@ -105,7 +105,7 @@ class VisionRoom::Books : public std::enable_shared_from_this<Books> {
 
  private:
   struct Waiting {
-    MediaJob job;
+    MediaRequest taken;
     std::uint64_t place = 0;  // in order of arrival
   };
   using Lines = std::map<TenantId, std::deque<Waiting>>;
@@ -129,15 +129,15 @@ class VisionRoom::Books : public std::enable_shared_from_this<Books> {
     auto best = lines_.end();
     for (auto line = lines_.begin(); line != lines_.end(); ++line) {
       const Waiting& first = line->second.front();
-      if (!has_share(line->first, first.job.bytes.tiles + first.job.bytes.features)) continue;
+      if (!has_share(line->first, first.taken.bytes.tiles + first.taken.bytes.features)) continue;
       if (best == lines_.end() || first.place < best->second.front().place) best = line;
     }
     return best;
   }
 
-  void take(MediaJob& job) TSR_REQUIRES(mutex_) {
-    const TenantId tenant = job.request->tenant;
-    const std::size_t n_all = job.bytes.tiles + job.bytes.features;
+  void take(MediaRequest& taken) TSR_REQUIRES(mutex_) {
+    const TenantId tenant = taken.request->tenant;
+    const std::size_t n_all = taken.bytes.tiles + taken.bytes.features;
     if (n_all == 0) return;
     n_bytes_ += n_all;
     n_of_tenant_[tenant] += n_all;
@@ -145,16 +145,16 @@ class VisionRoom::Books : public std::enable_shared_from_this<Books> {
       if (n == 0) return nullptr;
       return std::make_shared<Hold>(shared_from_this(), tenant, n);
     };
-    job.request->tile_holds = hold(job.bytes.tiles);
-    job.request->feature_holds = hold(job.bytes.features);
+    taken.request->tile_holds = hold(taken.bytes.tiles);
+    taken.request->feature_holds = hold(taken.bytes.features);
   }
 
-  void take_stopped(std::vector<MediaJob>& leaving) TSR_REQUIRES(mutex_) {
+  void take_stopped(std::vector<MediaRequest>& leaving) TSR_REQUIRES(mutex_) {
     const TimePoint now = clock_.now();
     for (auto line = lines_.begin(); line != lines_.end();) {
       std::erase_if(line->second, [&](Waiting& waiting) {
-        if (!waiting.job.request->should_stop(now)) return false;
-        leaving.push_back(std::move(waiting.job));
+        if (!waiting.taken.request->should_stop(now)) return false;
+        leaving.push_back(std::move(waiting.taken));
         return true;
       });
       line = line->second.empty() ? lines_.erase(line) : std::next(line);
@@ -181,11 +181,11 @@ VisionRoom::VisionRoom(const Limits& limits, const Clock& clock, GoOn go_on)
 
 VisionRoom::~VisionRoom() = default;
 
-Result<bool> VisionRoom::enter(MediaJob& job) {
-  return books_->enter(job);
+Result<bool> VisionRoom::enter(MediaRequest& taken) {
+  return books_->enter(taken);
 }
 
-std::vector<MediaJob> VisionRoom::close() {
+std::vector<MediaRequest> VisionRoom::close() {
   return books_->close();
 }
 

@@ -15,29 +15,30 @@
 #include "core/clock.h"
 #include "core/limits.h"
 #include "core/result.h"
-#include "media/media_job.h"
+#include "media/media_request.h"
 
 namespace tessera::media {
 
 /// @thread all methods are thread-safe
 class VisionRoom {
  public:
-  /// Takes a job that has waited: it holds its bytes now, or its request was cancelled or is late.
-  /// On whatever thread gave bytes back, perhaps under a lock of its own.
-  using GoOn = std::function<void(MediaJob)>;
+  /// Takes a request that has waited: it holds its bytes now, or its request was cancelled or is
+  /// late. On whatever thread gave bytes back, perhaps under a lock of its own.
+  using GoOn = std::function<void(MediaRequest)>;
 
   /// @param clock  outlives the room, and whatever holds bytes
   VisionRoom(const Limits& limits, const Clock& clock, GoOn go_on);
   ~VisionRoom();
 
-  /// Gives the job's request its tile_holds and feature_holds, or keeps the job until it can.
-  /// @return  whether the job may go on now; else it was moved from
-  /// @errors  too_large, job untouched (more than there is, or than one tenant may have)
-  Result<bool> enter(MediaJob& job);
+  /// Gives the request's request its tile_holds and feature_holds, or keeps the request until it
+  /// can.
+  /// @return  whether the request may go on now; else it was moved from
+  /// @errors  too_large, request untouched (more than there is, or than one tenant may have)
+  Result<bool> enter(MediaRequest& taken);
 
   /// Lets nobody go on any more. Idempotent.
   /// @return  those who wait
-  std::vector<MediaJob> close();
+  std::vector<MediaRequest> close();
 
   std::size_t n_waiting() const;
   std::size_t n_bytes_held() const;

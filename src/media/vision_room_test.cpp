@@ -20,46 +20,46 @@ class VisionRoomTest : public ::testing::Test {
   }
 
   ~VisionRoomTest() override {
-    for (MediaJob& job : room().close()) end(job);
-    for (auto& [id, job] : in_) end(job);
+    for (MediaRequest& taken : room().close()) end(taken);
+    for (auto& [id, taken] : in_) end(taken);
   }
 
   VisionRoom& room() {
     if (room_ == nullptr) {
-      room_ = std::make_unique<VisionRoom>(limits_, clock_, [this](MediaJob job) {
-        went_on_ += std::to_string(job.request->id.value);
-        keep(std::move(job));
+      room_ = std::make_unique<VisionRoom>(limits_, clock_, [this](MediaRequest taken) {
+        went_on_ += std::to_string(taken.request->id.value);
+        keep(std::move(taken));
       });
     }
     return *room_;
   }
 
-  MediaJob job(std::uint64_t id, std::uint32_t tenant, VisionBytes bytes,
-               const std::stop_token& stop = {}) {
-    MediaJob job;
-    job.request = std::make_unique<InFlight>(
+  MediaRequest taken(std::uint64_t id, std::uint32_t tenant, VisionBytes bytes,
+                     const std::stop_token& stop = {}) {
+    MediaRequest taken;
+    taken.request = std::make_unique<InFlight>(
         RequestId{id}, TenantId{tenant}, Request{}, Limits{}, Trace(clock_.now()),
         clock_.now() + std::chrono::seconds(10), stop, std::make_shared<NoSink>());
-    job.bytes = bytes;
-    return job;
+    taken.bytes = bytes;
+    return taken;
   }
 
   /// @return  whether it went in at once
   bool enter(std::uint64_t id, std::uint32_t tenant, VisionBytes bytes,
              const std::stop_token& stop = {}) {
-    MediaJob one = job(id, tenant, bytes, stop);
+    MediaRequest one = taken(id, tenant, bytes, stop);
     const auto is_in = room().enter(one);
     EXPECT_TRUE(is_in);
     if (*is_in) keep(std::move(one));
     return *is_in;
   }
 
-  void keep(MediaJob job) {
-    const auto id = job.request->id.value;
-    in_.emplace(id, std::move(job));
+  void keep(MediaRequest taken) {
+    const auto id = taken.request->id.value;
+    in_.emplace(id, std::move(taken));
   }
 
-  void end(MediaJob& job) const { job.request->end(std::nullopt, clock_.now()); }
+  void end(MediaRequest& taken) const { taken.request->end(std::nullopt, clock_.now()); }
 
   void leave(std::uint64_t id) {
     const auto node = in_.extract(id);
@@ -71,8 +71,8 @@ class VisionRoomTest : public ::testing::Test {
   Limits limits_;
   ManualClock clock_;
   std::unique_ptr<VisionRoom> room_;
-  std::map<std::uint64_t, MediaJob> in_;  // that hold bytes
-  std::string went_on_;                   // ids, after they had waited
+  std::map<std::uint64_t, MediaRequest> in_;  // that hold bytes
+  std::string went_on_;                       // ids, after they had waited
 };
 
 TEST_F(VisionRoomTest, GivesTilesAndFeaturesBackApart) {
@@ -119,7 +119,7 @@ TEST_F(VisionRoomTest, ATenantThatHoldsItsShareWaitsAlone) {
 }
 
 TEST_F(VisionRoomTest, WhatNeedsMoreThanThereIsIsRefusedAndNamesTheSetting) {
-  MediaJob large = job(1, 1, {50, 20});
+  MediaRequest large = taken(1, 1, {50, 20});
   const auto refused = room().enter(large);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().reason, "vision_bytes_exceeded");

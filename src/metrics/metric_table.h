@@ -51,12 +51,13 @@ enum class MetricId {
   kRequestsInFlight,
   kRunningSequences,
   kKvCellsUsed,
+  kKvCellsKept,
   kKvCellsCapacity,
   kContentLogLost,
   kBugs,
 };
 
-inline constexpr std::size_t kMetricCount = 39;
+inline constexpr std::size_t kMetricCount = 40;
 
 struct LabelDefinition {
   std::string_view name;

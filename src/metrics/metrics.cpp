@@ -172,6 +172,7 @@ struct Metrics::Series {
   Gauge& requests_in_flight = gauges(registry, MetricId::kRequestsInFlight).Add({});
   Gauge& running_sequences = gauges(registry, MetricId::kRunningSequences).Add({});
   Gauge& kv_cells_used = gauges(registry, MetricId::kKvCellsUsed).Add({});
+  Gauge& kv_cells_kept = gauges(registry, MetricId::kKvCellsKept).Add({});
   Gauge& kv_cells_capacity = gauges(registry, MetricId::kKvCellsCapacity).Add({});
 
   Mutex bugs_mutex;
@@ -319,8 +320,9 @@ void Metrics::set_running_sequences(int count) {
   series_->running_sequences.Set(count);
 }
 
-void Metrics::set_kv_cells(int used, int capacity) {
+void Metrics::set_kv_cells(int used, int kept, int capacity) {
   series_->kv_cells_used.Set(used);
+  series_->kv_cells_kept.Set(kept);
   series_->kv_cells_capacity.Set(capacity);
 }
 

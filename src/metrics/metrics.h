@@ -95,7 +95,8 @@ class Metrics {
   void set_upload_bytes(std::size_t n_bytes);
   void set_requests_in_flight(std::size_t count);
   void set_running_sequences(int count);
-  void set_kv_cells(int used, int capacity);
+  /// @param used  by what runs; kept: by prompts that do not
+  void set_kv_cells(int used, int kept, int capacity);
 
   /// A line of the content log that was not written.
   void record_content_log_loss();

@@ -69,7 +69,7 @@ TEST(Metrics, ExpositionIsAsCommitted) {
   metrics.set_vision_bytes(5000);
   metrics.set_requests_in_flight(4);
   metrics.set_running_sequences(3);
-  metrics.set_kv_cells(356, 8192);
+  metrics.set_kv_cells(356, 1024, 8192);
   metrics.record_content_log_loss();
 
   test_support::expect_matches_file(metrics.expose(), "src/metrics/testdata/exposition.txt");
@@ -152,7 +152,7 @@ TEST(Metrics, MayBeMovedAndReadFromManyThreads) {
         for (int n = 0; n < 50; ++n) {
           metrics.record_request(trace,
                                  make_error(ErrorCode::kInternal, "r" + std::to_string(i), ""));
-          metrics.set_kv_cells(n, 100);
+          metrics.set_kv_cells(n, 0, 100);
           if (n % 10 == 0) static_cast<void>(metrics.expose());
         }
       });

@@ -32,6 +32,7 @@ generate::EngineOptions engine_options(const PipelineOptions& options) {
   engine.output_tokens_max = options.limits.output_tokens_max;
   engine.n_token_rows = options.n_token_rows;
   engine.n_visual_rows = options.n_visual_rows;
+  engine.n_kept_prefixes = options.n_kept_prefixes;
   engine.n_waiting_max = static_cast<std::size_t>(options.limits.requests_max);
   return engine;
 }
@@ -62,7 +63,7 @@ class Pipeline::Observer final : public generate::EngineObserver, public encode:
   }
   void on_load(const generate::EngineLoad& load) override {
     metrics_.set_running_sequences(load.n_running_sequences);
-    metrics_.set_kv_cells(load.n_kv_cells_used, load.n_kv_cells);
+    metrics_.set_kv_cells(load.n_kv_cells_used, load.n_kv_cells_kept, load.n_kv_cells);
     metrics_.set_queue_depth(metrics::Queue::kEngine, load.n_waiting_requests);
   }
   void on_encode(int n_patches, Duration duration) override {

@@ -39,6 +39,7 @@ struct PipelineOptions {
   std::string model_name;                                        // empty = what the model file says
   cache::FeatureCacheOptions features;
   cache::DiskTier* feature_disk = nullptr;  // outlives the pipeline; null = none
+  int n_kept_prefixes = 0;                  // generate::EngineOptions::n_kept_prefixes
   int n_step_patches = 0;                   // encode::EncodeOptions::n_patches_max
   std::string encoder;                      // what computes features; only a disk tier needs it
 };

@@ -25,6 +25,7 @@
 #include "core/request.h"
 #include "core/result.h"
 #include "core/token_event.h"
+#include "runtime/executor.h"
 #include "runtime/model_info.h"
 
 namespace tessera::runtime {
@@ -142,71 +143,13 @@ class Encoder {
   }
 };
 
-/// One text token of one sequence in a model call.
-struct TokenRow {
-  SequenceId sequence;
-  TokenId token = 0;
-  Position position = 0;
-  bool wants_logits = false;
-};
-
-/// Consecutive rows of one visual segment in a model call.
-struct VisualRows {
-  SequenceId sequence;
-  const Embedding* embedding = nullptr;       // borrowed for the call
-  std::span<const VisualPosition> positions;  // of the rows in this slice
-  int first_row = 0;                          // into embedding
-  int n_rows = 0;
-  bool non_causal = false;
-};
-
-/// What a model call came to, by what the engine must do next (libllama's codes: llama.h).
-enum class DecodeStatus {
-  kOk,
-  kNoKvSlot,      // 1: nothing was computed; free cells and plan again
-  kAborted,       // 2: stopped on request; positions must be read again
-  kInvalidBatch,  // −1: a bug of ours; nothing was computed
-  kFatal,         // < −1: the sequences of this batch are lost
-};
-
-/// @thread engine thread only
-class Executor {
- public:
-  virtual ~Executor() = default;
-
-  virtual int n_sequences_max() const = 0;
-  /// KV cells, shared by all sequences; one per token.
-  virtual int n_kv_cells() const = 0;
-  /// Rows that one model call can take.
-  virtual int n_rows_max() const = 0;
-
-  /// Runs the model on text tokens of any sequences. Positions of a sequence continue where its
-  /// last call ended. 1 ≤ rows.size() ≤ n_rows_max().
-  virtual DecodeStatus decode_tokens(std::span<const TokenRow> rows) = 0;
-
-  /// Runs the model on visual tokens. Σ n_rows ≤ n_rows_max(); a non-causal slice comes alone and
-  /// whole.
-  virtual DecodeStatus decode_visual(std::span<const VisualRows> slices) = 0;
-
-  /// Scores for row `row` of the last decode_tokens(), which must have wanted them. Valid until the
-  /// next decode call.
-  /// @return  [n_vocabulary] f32
-  virtual std::span<const float> logits(int row) const = 0;
-
-  /// Frees every KV cell of a sequence. Any state; idempotent.
-  virtual void remove(SequenceId sequence) = 0;
-
-  /// Cells in use, over all sequences.
-  virtual int n_kv_cells_used() const = 0;
-};
-
 struct LoadOptions {
   std::string model_path;
-  std::string mmproj_path;  // empty = text only
-  int context_length = 0;   // per sequence; 0 = what the model was trained for
-  int n_sequences_max = 16;
-  int n_kv_cells = 0;  // shared; 0 = context_length × 2
-  int n_threads = 0;   // for encode and language model together; 0 = every core we may use
+  std::string mmproj_path;   // empty = text only
+  int context_length = 0;    // per sequence; 0 = what the model was trained for
+  int n_sequences_max = 16;  // those that run, and those that keep prefixes
+  int n_kv_cells = 0;        // shared; 0 = context_length × 2
+  int n_threads = 0;         // for encode and language model together; 0 = every core we may use
 };
 
 struct LoadedModel {

@@ -25,6 +25,7 @@ enum class Phase {
   kPrefillText,
   kPrefillVisual,
   kAwaitFeatures,  // the rows of its visual segment are still being encoded: no part in a step
+  kAwaitPrefix,    // another sequence computes the beginning of its prompt: no part in a step
   kDecode,
 };
 
@@ -59,8 +60,8 @@ struct StepPlan {
   friend bool operator==(const StepPlan&, const StepPlan&) = default;
 };
 
-/// Not empty unless all sequences, if there are any, wait for features. The order of `sequences`
-/// does not matter.
+/// Not empty unless all sequences, if there are any, wait for features or prefixes. The order of
+/// `sequences` does not matter.
 /// @param sequences  ids are unique; each n_left ≥ 1; a non-causal n_left ≤ budget.n_rows_max
 StepPlan plan_step(std::span<const SequenceView> sequences, const StepBudget& budget);
 

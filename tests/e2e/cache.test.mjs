@@ -22,7 +22,8 @@ describe('features of images', () => {
   after(() => rmSync(folder, { recursive: true }));
   const keyFile = path.join(folder, 'keys');
   writeFileSync(keyFile, `anna: ${ANNA}\nben: ${BEN}\n`);
-  const holder = useServer({ args: ['--api-key-file', keyFile] });
+  // Without kept prefixes, so that every answer is computed from features.
+  const holder = useServer({ args: ['--api-key-file', keyFile, '--kept-prefixes', '0'] });
 
   const chat = async (key, body, headers = {}) => {
     const answer = await post(holder.server, { ...body, logprobs: true, top_logprobs: 5 }, {

@@ -103,7 +103,7 @@ describe('chat through the OpenAI SDK', () => {
     const developer = await withRole('developer');
 
     assert.notEqual(system.usage.prompt_tokens, plain.usage.prompt_tokens);
-    assert.deepEqual(developer.usage, system.usage);
+    assert.equal(developer.usage.prompt_tokens, system.usage.prompt_tokens);
     assert.equal(developer.choices[0].message.content, system.choices[0].message.content);
   });
 

@@ -114,7 +114,12 @@ describe('the trace of a request', () => {
     for (const { json } of answers) assertSumsToTotal(json.tessera);
   });
 
-  test('is in /metrics: the stages of all requests sum to their seconds', async () => {
+});
+
+describe('traces of all requests', () => {
+  const holder = useServer(); // that nobody else asks
+
+  test('are in /metrics: their stages sum to their seconds', async () => {
     const atFirst = await untilIdle(holder.server);
     const bodies = [ask(QUESTION), ask(QUESTION, [SHAPES]), ask(QUESTION, [SHAPES, SHAPES])];
     const answers = await Promise.all(bodies.map((body) => post(holder.server, body, TRACE)));

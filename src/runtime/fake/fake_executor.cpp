@@ -11,6 +11,7 @@ FakeExecutor::FakeExecutor(const FakeOptions& options, std::shared_ptr<const Mod
       control_(std::move(control)),
       n_kv_cells_(options.n_kv_cells > 0 ? options.n_kv_cells : options.context_length * 2),
       n_rows_max_(options.n_rows_max),
+      can_share_(options.can_share),
       sequences_(static_cast<std::size_t>(options.n_sequences_max)) {}
 
 DecodeStatus FakeExecutor::decode_tokens(std::span<const TokenRow> rows) {
@@ -22,6 +23,7 @@ DecodeStatus FakeExecutor::decode_tokens(std::span<const TokenRow> rows) {
            std::to_string(n_rows_max_) + " fit");
     return DecodeStatus::kInvalidBatch;
   }
+  const int n_used = n_kv_cells_used_;
   // On a copy, so that an invalid batch computes nothing.
   std::vector<SequenceState> after = sequences_;
   std::vector<std::vector<float>> scores(rows.size());
@@ -38,7 +40,7 @@ DecodeStatus FakeExecutor::decode_tokens(std::span<const TokenRow> rows) {
     }
   }
   if (planned == DecodeStatus::kNoKvSlot || planned == DecodeStatus::kInvalidBatch) return *planned;
-  if (n_kv_cells_used() + static_cast<int>(rows.size()) > n_kv_cells_) {
+  if (n_used + static_cast<int>(rows.size()) > n_kv_cells_) {
     return DecodeStatus::kNoKvSlot;
   }
   if (!half) {
@@ -54,6 +56,7 @@ DecodeStatus FakeExecutor::decode_visual(std::span<const VisualRows> slices) {
   check_thread();
   const auto planned = planned_status(Call::kDecodeVisual);
   logits_.clear();
+  const int n_used = n_kv_cells_used_;
   std::vector<SequenceState> after = sequences_;
   int n_rows = 0;
   for (const VisualRows& slice : slices) {
@@ -69,7 +72,7 @@ DecodeStatus FakeExecutor::decode_visual(std::span<const VisualRows> slices) {
     return DecodeStatus::kInvalidBatch;
   }
   if (planned == DecodeStatus::kNoKvSlot || planned == DecodeStatus::kInvalidBatch) return *planned;
-  if (n_kv_cells_used() + n_rows > n_kv_cells_) return DecodeStatus::kNoKvSlot;
+  if (n_used + n_rows > n_kv_cells_) return DecodeStatus::kNoKvSlot;
   if (!planned) {
     sequences_ = std::move(after);
     return DecodeStatus::kOk;
@@ -89,6 +92,29 @@ std::span<const float> FakeExecutor::logits(int row) const {
   return logits_[index];
 }
 
+void FakeExecutor::share(SequenceId from, SequenceId to, const KvRange& range) {
+  check_thread();
+  if (!is_known(from) || !is_known(to)) return;
+  const SequenceState& source = state_of(from);
+  SequenceState& target = state_of(to);
+  const auto first = static_cast<std::size_t>(range.first_token);
+  const std::size_t end = first + static_cast<std::size_t>(range.n_tokens);
+  const bool fits = can_share_ && from != to && range.n_tokens > 0 &&
+                    target.cells.size() == first && end <= source.cells.size() &&
+                    target.unfinished == nullptr;
+  if (!fits || source.cells[end - 1]->is_inside ||
+      source.cells[end - 1]->next_position != range.end || target.next_position != range.begin) {
+    refuse("share: " + std::to_string(range.n_tokens) + " tokens of " +
+           std::to_string(source.cells.size()) + ", after " + std::to_string(target.cells.size()));
+    return;
+  }
+  const auto begin = source.cells.begin();
+  target.cells.insert(target.cells.end(), begin + range.first_token,
+                      begin + range.first_token + range.n_tokens);
+  target.transcript = target.cells.back()->transcript;
+  target.next_position = range.end;
+}
+
 void FakeExecutor::remove(SequenceId sequence) {
   check_thread();
   if (is_known(sequence)) state_of(sequence) = SequenceState{};
@@ -96,9 +122,7 @@ void FakeExecutor::remove(SequenceId sequence) {
 
 int FakeExecutor::n_kv_cells_used() const {
   check_thread();
-  int n_used = 0;
-  for (const SequenceState& state : sequences_) n_used += state.n_cells;
-  return n_used;
+  return n_kv_cells_used_;
 }
 
 void FakeExecutor::check_thread() const {
@@ -163,9 +187,10 @@ bool FakeExecutor::is_valid(const VisualRows& slice, std::size_t n_slices,
 }
 
 void FakeExecutor::take(const TokenRow& row, SequenceState& state) {
-  ++state.n_cells;
   state.next_position = row.position + 1;
   state.transcript.take_token(row.token, row.position);
+  state.cells.push_back(std::make_shared<const Cell>(n_kv_cells_used_, state.transcript,
+                                                     state.next_position, /*is_inside=*/false));
 }
 
 void FakeExecutor::take(const VisualRows& slice, int n_rows, SequenceState& state) {
@@ -176,9 +201,11 @@ void FakeExecutor::take(const VisualRows& slice, int n_rows, SequenceState& stat
     const auto width = static_cast<std::size_t>(embedding.row_width);
     const auto row = static_cast<std::size_t>(slice.first_row + i);
     state.transcript.take_row(std::span(embedding.rows).subspan(row * width, width), position);
-    ++state.n_cells;
     state.next_position =
         std::max(state.next_position, *std::max_element(position.begin(), position.end()) + 1);
+    state.cells.push_back(
+        std::make_shared<const Cell>(n_kv_cells_used_, state.transcript, state.next_position,
+                                     slice.first_row + i + 1 < embedding.n_tokens));
   }
   state.next_row = slice.first_row + n_rows;
   state.unfinished = state.next_row < embedding.n_tokens ? slice.embedding : nullptr;

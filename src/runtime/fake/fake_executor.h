@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "runtime/fake/fake_runtime.h"
@@ -27,13 +28,34 @@ class FakeExecutor final : public Executor {
   DecodeStatus decode_tokens(std::span<const TokenRow> rows) override;
   DecodeStatus decode_visual(std::span<const VisualRows> slices) override;
   std::span<const float> logits(int row) const override;
+  bool can_share() const override { return can_share_; }
+  void share(SequenceId from, SequenceId to, const KvRange& range) override;
   void remove(SequenceId sequence) override;
   int n_kv_cells_used() const override;
 
  private:
+  /// What one token leaves in the KV cache: here, all that the sequence was up to it.
+  struct Cell {
+    Cell(int& cells, Transcript transcript, Position next_position, bool is_inside)
+        : count(cells),
+          transcript(std::move(transcript)),
+          next_position(next_position),
+          is_inside(is_inside) {
+      ++count;
+    }
+    ~Cell() { --count; }
+    Cell(const Cell&) = delete;
+    Cell& operator=(const Cell&) = delete;
+
+    int& count;  // of all cells
+    const Transcript transcript;
+    const Position next_position;
+    const bool is_inside;  // more of its visual segment follows
+  };
+
   /// What the KV cache holds of one sequence.
   struct SequenceState {
-    int n_cells = 0;
+    std::vector<std::shared_ptr<const Cell>> cells;
     Position next_position = 0;
     const Embedding* unfinished = nullptr;  // a visual segment of which rows are missing
     int next_row = 0;                       // of it
@@ -47,8 +69,8 @@ class FakeExecutor final : public Executor {
   bool is_known(SequenceId sequence) const;
   bool is_valid(const TokenRow& row, const SequenceState& state) const;
   bool is_valid(const VisualRows& slice, std::size_t n_slices, const SequenceState& state) const;
-  static void take(const TokenRow& row, SequenceState& state);
-  static void take(const VisualRows& slice, int n_rows, SequenceState& state);
+  void take(const TokenRow& row, SequenceState& state);
+  void take(const VisualRows& slice, int n_rows, SequenceState& state);
   SequenceState& state_of(SequenceId sequence);
   /// What the fault plan says; unset = carry on.
   std::optional<DecodeStatus> planned_status(Call call);
@@ -57,6 +79,8 @@ class FakeExecutor final : public Executor {
   const std::shared_ptr<FakeControl> control_;
   const int n_kv_cells_;
   const int n_rows_max_;
+  const bool can_share_;
+  int n_kv_cells_used_ = 0;  // before the sequences, whose cells count themselves
   mutable std::optional<std::thread::id> thread_;  // the first that called
   std::vector<SequenceState> sequences_;           // [n_sequences_max]
   std::vector<std::vector<float>> logits_;         // by row of the last call; empty = not wanted

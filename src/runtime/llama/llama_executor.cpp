@@ -89,6 +89,9 @@ Result<std::unique_ptr<Executor>> LlamaExecutor::make(std::shared_ptr<LlamaModel
     return make_error(ErrorCode::kResourceExhausted, "kv_cache_too_large",
                       "a KV cache of " + std::to_string(n_cells) + " cells cannot be made");
   }
+  const llama_model* native = self->model_->native();
+  self->can_share_ = llama_model_n_swa(native) == 0 && !llama_model_is_hybrid(native) &&
+                     !llama_model_is_recurrent(native);
   // The library rounds up.
   self->n_kv_cells_ = static_cast<int>(llama_n_ctx(self->context_.get()));
   return std::unique_ptr<Executor>(std::move(self));
@@ -120,11 +123,23 @@ DecodeStatus LlamaExecutor::run(llama_batch batch) {
   model_->cores().end_language();
   if (status == DecodeStatus::kOk) {
     for (std::int32_t i = 0; i < batch.n_tokens; ++i) {
-      ++cells_of_sequence_[static_cast<std::size_t>(batch.seq_id[i][0])];
+      cells_of_sequence_[static_cast<std::size_t>(batch.seq_id[i][0])].push_back(new_cell());
     }
-    n_kv_cells_used_ += batch.n_tokens;
   }
   return status;
+}
+
+/// Its number, with one user.
+int LlamaExecutor::new_cell() {
+  ++n_kv_cells_used_;
+  if (free_cells_.empty()) {
+    n_users_of_cell_.push_back(1);
+    return static_cast<int>(n_users_of_cell_.size()) - 1;
+  }
+  const int cell = free_cells_.back();
+  free_cells_.pop_back();
+  n_users_of_cell_[static_cast<std::size_t>(cell)] = 1;
+  return cell;
 }
 
 DecodeStatus LlamaExecutor::decode_tokens(std::span<const TokenRow> rows) {
@@ -199,9 +214,28 @@ std::span<const float> LlamaExecutor::logits(int row) const {
 
 void LlamaExecutor::remove(SequenceId sequence) {
   llama_memory_seq_rm(llama_get_memory(context_.get()), sequence.value, -1, -1);
-  int& n_cells = cells_of_sequence_[static_cast<std::size_t>(sequence.value)];
-  n_kv_cells_used_ -= n_cells;
-  n_cells = 0;
+  auto& cells = cells_of_sequence_[static_cast<std::size_t>(sequence.value)];
+  for (const int cell : cells) {
+    if (--n_users_of_cell_[static_cast<std::size_t>(cell)] > 0) continue;
+    free_cells_.push_back(cell);
+    --n_kv_cells_used_;
+  }
+  cells.clear();
+}
+
+void LlamaExecutor::share(SequenceId from, SequenceId to, const KvRange& range) {
+  TSR_CHECK(can_share_);
+  const auto& source = cells_of_sequence_[static_cast<std::size_t>(from.value)];
+  auto& target = cells_of_sequence_[static_cast<std::size_t>(to.value)];
+  const auto first = static_cast<std::size_t>(range.first_token);
+  const std::size_t end = first + static_cast<std::size_t>(range.n_tokens);
+  TSR_CHECK(from != to && target.size() == first && end <= source.size());
+  llama_memory_seq_cp(llama_get_memory(context_.get()), from.value, to.value, range.begin,
+                      range.end);
+  for (std::size_t i = first; i < end; ++i) {
+    ++n_users_of_cell_[static_cast<std::size_t>(source[i])];
+    target.push_back(source[i]);
+  }
 }
 
 }  // namespace tessera::runtime::llama

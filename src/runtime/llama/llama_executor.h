@@ -21,6 +21,8 @@ class LlamaExecutor final : public Executor {
   DecodeStatus decode_tokens(std::span<const TokenRow> rows) override;
   DecodeStatus decode_visual(std::span<const VisualRows> slices) override;
   std::span<const float> logits(int row) const override;
+  bool can_share() const override { return can_share_; }
+  void share(SequenceId from, SequenceId to, const KvRange& range) override;
   void remove(SequenceId sequence) override;
   int n_kv_cells_used() const override { return n_kv_cells_used_; }
 
@@ -30,11 +32,13 @@ class LlamaExecutor final : public Executor {
   /// Runs one native batch and keeps count of cells.
   DecodeStatus run(llama_batch batch);
   void reserve_rows(std::size_t n_rows);
+  int new_cell();
 
   std::shared_ptr<LlamaModel> model_;
   ContextHandle context_;
   const int n_sequences_max_;
   int n_kv_cells_ = 0;
+  bool can_share_ = false;
   bool pinned_ = false;
 
   // One row each; rebuilt for every call.
@@ -46,7 +50,10 @@ class LlamaExecutor final : public Executor {
   std::vector<llama_seq_id*> sequence_id_pointers_;
   std::vector<std::int8_t> wants_logits_;
 
-  std::vector<int> cells_of_sequence_;  // [n_sequences_max]
+  // Which cells are in use, by numbers of ours: each sequence's in order of its tokens.
+  std::vector<std::vector<int>> cells_of_sequence_;  // [n_sequences_max]
+  std::vector<int> n_users_of_cell_;                 // [numbers that were ever used]
+  std::vector<int> free_cells_;                      // numbers without users
   int n_kv_cells_used_ = 0;
 };
 

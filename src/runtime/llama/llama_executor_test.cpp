@@ -107,6 +107,36 @@ TEST(LlamaExecutor, CountsCellsAndFreesThemBySequence) {
   EXPECT_EQ(executor.n_kv_cells_used(), 0);
 }
 
+std::vector<float> scores_of_last(Executor& executor, std::vector<TokenRow> rows) {
+  rows.back().wants_logits = true;
+  EXPECT_EQ(executor.decode_tokens(rows), DecodeStatus::kOk);
+  const auto scores = executor.logits(static_cast<int>(rows.size()) - 1);
+  return {scores.begin(), scores.end()};
+}
+
+TEST(LlamaExecutor, SharedCellsServeLikeOwnOnesAndGoWithTheirLastUser) {
+  Executor& executor = *bundled().executor;
+  ASSERT_TRUE(executor.can_share());
+  const std::vector<TokenRow> own = rows_of(0, 20);
+  const auto expected = scores_of_last(executor, own);
+
+  executor.share(SequenceId{0}, SequenceId{3}, {0, 12, 0, 12});
+  executor.share(SequenceId{0}, SequenceId{3}, {12, 7, 12, 19});
+  EXPECT_EQ(executor.n_kv_cells_used(), 20) << "nothing was copied";
+  executor.remove(SequenceId{0});
+  EXPECT_EQ(executor.n_kv_cells_used(), 19);
+
+  TokenRow last = own.back();
+  last.sequence = SequenceId{3};
+  const auto shared = scores_of_last(executor, {last});
+  ASSERT_EQ(shared.size(), expected.size());
+  for (std::size_t i = 0; i < shared.size(); ++i) {
+    ASSERT_NEAR(shared[i], expected[i], 2e-2) << "only as far apart as batches of other sizes are";
+  }
+  executor.remove(SequenceId{3});
+  EXPECT_EQ(executor.n_kv_cells_used(), 0);
+}
+
 LoadedModel load_with_cells(int n_cells) {
   LoadOptions options = bundled_options();
   options.mmproj_path.clear();

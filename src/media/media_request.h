@@ -30,7 +30,7 @@ struct VisionBytes {
   std::size_t features = 0;
 };
 
-struct MediaJob {
+struct MediaRequest {
   std::unique_ptr<InFlight> request;
   MediaPlan plan;
   VisionBytes bytes;  // once the plan is made

@@ -1,0 +1,87 @@
+// The language model as the engine uses it: model calls on rows of any sequences, and the KV cache
+// that they fill. Part of runtime.h, which says how it goes with the others.
+#pragma once
+
+#include <span>
+
+#include "core/embedding.h"
+#include "core/ids.h"
+#include "core/prompt.h"
+
+namespace tessera::runtime {
+
+/// One text token of one sequence in a model call.
+struct TokenRow {
+  SequenceId sequence;
+  TokenId token = 0;
+  Position position = 0;
+  bool wants_logits = false;
+};
+
+/// Consecutive rows of one visual segment in a model call.
+struct VisualRows {
+  SequenceId sequence;
+  const Embedding* embedding = nullptr;       // borrowed for the call
+  std::span<const VisualPosition> positions;  // of the rows in this slice
+  int first_row = 0;                          // into embedding
+  int n_rows = 0;
+  bool non_causal = false;
+};
+
+/// Consecutive tokens of one sequence.
+struct KvRange {
+  int first_token = 0;
+  int n_tokens = 0;
+  Position begin = 0;  // of the first
+  Position end = 0;    // of the one after the last
+};
+
+/// What a model call came to, by what the engine must do next (libllama's codes: llama.h).
+enum class DecodeStatus {
+  kOk,
+  kNoKvSlot,      // 1: nothing was computed; free cells and plan again
+  kAborted,       // 2: stopped on request; positions must be read again
+  kInvalidBatch,  // −1: a bug of ours; nothing was computed
+  kFatal,         // < −1: the sequences of this batch are lost
+};
+
+/// @thread engine thread only
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  virtual int n_sequences_max() const = 0;
+  /// KV cells, shared by all sequences; one per token.
+  virtual int n_kv_cells() const = 0;
+  /// Rows that one model call can take.
+  virtual int n_rows_max() const = 0;
+
+  /// Runs the model on text tokens of any sequences. Positions of a sequence continue where its
+  /// last call ended. 1 ≤ rows.size() ≤ n_rows_max().
+  virtual DecodeStatus decode_tokens(std::span<const TokenRow> rows) = 0;
+
+  /// Runs the model on visual tokens. Σ n_rows ≤ n_rows_max(); a non-causal slice comes alone and
+  /// whole.
+  virtual DecodeStatus decode_visual(std::span<const VisualRows> slices) = 0;
+
+  /// Scores for row `row` of the last decode_tokens(), which must have wanted them. Valid until the
+  /// next decode call.
+  /// @return  [n_vocabulary] f32
+  virtual std::span<const float> logits(int row) const = 0;
+
+  /// Whether share() works. Not where layers forget (sliding windows) or keep a state of their own
+  /// (recurrent ones).
+  virtual bool can_share() const = 0;
+
+  /// Lets `to` use cells of `from`; nothing is copied. `to` has range.first_token tokens before,
+  /// and continues at range.end. The range neither begins nor ends inside a visual segment.
+  virtual void share(SequenceId from, SequenceId to, const KvRange& range) = 0;
+
+  /// Frees every KV cell that this sequence alone uses. Any state; idempotent.
+  virtual void remove(SequenceId sequence) = 0;
+
+  /// Cells in use, over all sequences; one that several share counts once.
+  virtual int n_kv_cells_used() const = 0;
+};
+
+}  // namespace tessera::runtime
