@@ -147,10 +147,11 @@ heif_error decode_image(void* decoder, heif_image** out) {
   for (int more = 1; more != 0;) {  // bounded by what was pushed, which each call uses up
     more = 0;
     const de265_error error = ::de265_decode(context, &more);
-    if (error == DE265_ERROR_OUT_OF_MEMORY) return kNoMemory;
-    if (error != DE265_OK) return kDamaged;
+    // A refused picture looks to libde265 like one that there was no memory for.
     const PictureBudget* const budget = PictureBudget::current();
     if (budget == nullptr || budget->is_overdrawn()) return kDamaged;
+    if (error == DE265_ERROR_OUT_OF_MEMORY) return kNoMemory;
+    if (error != DE265_OK) return kDamaged;
     if (const de265_image* const picture = ::de265_get_next_picture(context)) {
       return copy_picture(*picture, out);
     }
