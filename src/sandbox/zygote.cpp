@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <fstream>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "core/log.h"
 #include "sandbox/zygote_wire.h"
@@ -41,6 +44,23 @@ Error sandbox_unavailable() {
                     "image decoders cannot be confined here: this kernel has no system-call filter "
                     "that kills (sandbox level C; A or B is needed); the setting unsafe_decoders "
                     "runs them all the same");
+}
+
+/// Whether somebody has stopped the worker program, or the process of its own pid namespace below
+/// it, which is the zygote at level A.
+bool is_stopped(pid_t program, SandboxLevel level) {
+  std::vector<std::string> processes{std::to_string(program)};
+  std::ifstream children("/proc/" + processes[0] + "/task/" + processes[0] + "/children");
+  std::string zygote;
+  if (level == SandboxLevel::kA && children >> zygote) processes.push_back(zygote);
+  return std::ranges::any_of(processes, [](const std::string& process) {
+    std::ifstream stat("/proc/" + process + "/stat");
+    std::string text;
+    std::getline(stat, text);
+    // The name in brackets may hold anything; behind it stand a blank and the state.
+    const std::size_t name_end = text.rfind(')');
+    return name_end != std::string::npos && text.compare(name_end, 3, ") T") == 0;
+  });
 }
 
 WaitLimits within(Duration time) {
@@ -161,7 +181,8 @@ Result<ZygoteChild> Zygote::fork_child() {
 void Zygote::record_start(bool in_time) {
   MutexLock lock(mutex_);
   n_silences_ = in_time ? 0 : n_silences_ + 1;
-  if (n_silences_ < kSilencesMax || !running_) return;
+  if (in_time || !running_) return;
+  if (n_silences_ < kSilencesMax && !is_stopped(running_->process.pid(), running_->level)) return;
   log(LogLevel::kWarning, "zygote_silent", {{"in_a_row", n_silences_}});
   n_silences_ = 0;
   running_->process.kill();

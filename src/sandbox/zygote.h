@@ -57,7 +57,7 @@ struct ZygoteOptions {
   bool allow_unsafe = false;  // run at level C instead of refusing
 };
 
-/// A machine that is out of breath starts a child late once or twice; a stopped process never.
+/// A machine that is out of breath starts a child late once or twice; a process that hangs never.
 inline constexpr int kSilencesMax = 3;
 
 /// @thread fork_child, record_start and level from any thread; construction and destruction by the
@@ -89,7 +89,8 @@ class Zygote {
   Result<ZygoteChild> fork_child();
 
   /// Whether a child that was asked for started in time. A zygote that is silent kSilencesMax times
-  /// in a row was stopped or hangs: it is killed, and the next fork_child() starts another.
+  /// in a row hangs: it is killed, and the next fork_child() starts another. One that the kernel
+  /// shows as stopped is killed at the first silence.
   void record_start(bool in_time);
 
   /// For tests.

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -186,15 +188,18 @@ TEST_F(ZygoteTest, EndsEverythingBelowItWithItsOwner) {
 /// Kills the process that the server started, or the innermost one of the zygote.
 class DeadZygote : public ZygoteTest, public testing::WithParamInterface<bool> {
  protected:
+  /// At level A the server's child only waits for the zygote, which is its only child.
+  pid_t innermost() {
+    const bool is_below = zygote_->level() == SandboxLevel::kA;
+    return is_below ? *test_support::children_of(zygote_->pid()).begin() : zygote_->pid();
+  }
+  pid_t victim() { return GetParam() ? innermost() : zygote_->pid(); }
+
   /// Kills one of its processes and waits until both are gone, and their ends of its channel.
   void kill_zygote() {
-    // At level A the server's child only waits for the zygote, which is its only child.
-    const bool is_below = zygote_->level() == SandboxLevel::kA;
-    const pid_t outermost = zygote_->pid();
-    const pid_t innermost = is_below ? *test_support::children_of(outermost).begin() : outermost;
-    const ProcessEnd outermost_end(outermost);
-    const ProcessEnd innermost_end(innermost);
-    ::kill(GetParam() ? innermost : outermost, SIGKILL);
+    const ProcessEnd outermost_end(zygote_->pid());
+    const ProcessEnd innermost_end(innermost());
+    ::kill(victim(), SIGKILL);
     EXPECT_TRUE(outermost_end.wait() && innermost_end.wait());
   }
 };
@@ -236,14 +241,34 @@ TEST_F(ZygoteTest, OneThatIsSilentAgainAndAgainIsKilledAndStartedAgain) {
   start();
   const pid_t first = zygote_->pid();
   const ProcessEnd end(first);
-  const auto innermost = test_support::children_of(first);
-  for (const pid_t pid : innermost) ::kill(pid, SIGSTOP);
-  ::kill(first, SIGSTOP);
 
   for (int i = 0; i < kSilencesMax; ++i) {
     EXPECT_EQ(zygote_->pid(), first);
     zygote_->record_start(false);
   }
+
+  EXPECT_TRUE(end.wait());
+  EXPECT_EQ(ask(Deed::kReportDescriptors), 0b1111);
+  EXPECT_NE(zygote_->pid(), first);
+}
+
+/// Returns when the kernel shows it as stopped.
+void stop(pid_t process) {
+  ::kill(process, SIGSTOP);
+  const std::string path = "/proc/" + std::to_string(process) + "/stat";
+  for (std::string text; text.find(") T") == std::string::npos; ::sched_yield()) {
+    std::ifstream file(path);
+    ASSERT_TRUE(std::getline(file, text)) << "it is gone";
+  }
+}
+
+TEST_P(DeadZygote, ThatIsOnlyStoppedIsKilledAtItsFirstSilenceAndStartedAgain) {
+  start();
+  const pid_t first = zygote_->pid();
+  const ProcessEnd end(first);
+  stop(victim());
+
+  zygote_->record_start(false);
 
   EXPECT_TRUE(end.wait());
   EXPECT_EQ(ask(Deed::kReportDescriptors), 0b1111);

@@ -36,7 +36,7 @@ const std::vector<Library>& libraries() {
        {"jpeglib.h", "jerror.h", "turbojpeg.h", "png.h", "webp/", "gif_lib.h", "avif/", "lcms2.h"},
        {"src/media/", "tests/golden/", "bench/"}},
       {"libav", {"libavcodec/", "libavformat/", "libavutil/", "libswscale/"}, {"src/media/video/"}},
-      {"libheif", {"libheif/"}, {"src/media/heif/"}},
+      {"libheif", {"libheif/", "libde265/"}, {"src/media/heif/"}},
       {"CLI11", {"CLI/"}, {"src/cli/"}},
       {"toml++", {"toml++/", "toml.hpp"}, {"src/cli/"}},
       {"prometheus-cpp", {"prometheus/"}, {"src/metrics/"}},

@@ -7,6 +7,7 @@
 #include "media/codecs/pixel_writer.h"
 #include "media/codecs/warm_up.h"
 #include "media/heif/heif_file.h"
+#include "media/heif/hevc_decoder.h"
 #include "media/validate.h"
 
 namespace tessera::media::heif {
@@ -41,6 +42,7 @@ MediaError decode(Bytes file, const wire::ImageLimits& limits, ImageSize target,
 
   const HeifFile heif(file, limits.pixels_max);
   if (heif.error() != MediaError::kNone) return heif.error();
+  const PictureBudget budget(heif.announced_size());
   HeifPtr<heif_image> image;
   const MediaError error = heif.decode(image);
   if (error != MediaError::kNone) return error;
@@ -96,6 +98,7 @@ void warm_up_heif() {
   ::mallopt(M_ARENA_MAX, 1);
   warm_up();
   ::heif_init(nullptr);
+  register_hevc_decoder();
 }
 
 }  // namespace tessera::media::heif

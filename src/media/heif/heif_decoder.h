@@ -3,7 +3,7 @@
 // Turned, mirrored and cropped by libheif as the file says (EXIF is ignored, as the format says);
 // colour from ICC, or from the code points of nclx. Other images, thumbnails, sequences and depth
 // maps are not looked at.
-// @thread any; libde265 computes on a thread of its own
+// @thread any
 #pragma once
 
 #include "media/codecs/decoder.h"

@@ -4,12 +4,10 @@
 #include <cmath>
 
 #include "media/codecs/cicp_profile.h"
+#include "media/heif/hevc_decoder.h"
 
 namespace tessera::media::heif {
 namespace {
-
-/// libheif can be built with others, and files may ask for them.
-constexpr const char* kDecoder = "libde265";
 
 /// libheif's limit is a side of a square.
 int side_of(std::int64_t pixels) {
@@ -40,6 +38,7 @@ HeifFile::HeifFile(Bytes file, std::int64_t pixels_max) : context_(::heif_contex
 
 MediaError HeifFile::open(Bytes file, std::int64_t pixels_max) {
   if (!context_) return MediaError::kOutOfMemory;
+  register_hevc_decoder();
   ::heif_context_set_maximum_image_size_limit(context_.get(), side_of(pixels_max));
   ::heif_context_set_max_decoding_threads(context_.get(), 0);
   const heif_error read = ::heif_context_read_from_memory_without_copy(context_.get(), file.data(),
@@ -57,6 +56,11 @@ MediaError HeifFile::open(Bytes file, std::int64_t pixels_max) {
 ImageSize HeifFile::size() const {
   return {::heif_image_handle_get_width(handle_.get()),
           ::heif_image_handle_get_height(handle_.get())};
+}
+
+ImageSize HeifFile::announced_size() const {
+  return {::heif_image_handle_get_ispe_width(handle_.get()),
+          ::heif_image_handle_get_ispe_height(handle_.get())};
 }
 
 std::vector<std::uint8_t> HeifFile::profile(std::uint32_t icc_bytes_max) const {
@@ -77,7 +81,7 @@ MediaError HeifFile::decode(HeifPtr<heif_image>& image) const {
   const HeifPtr<heif_decoding_options> options(::heif_decoding_options_alloc());
   if (!options) return MediaError::kOutOfMemory;
   options->convert_hdr_to_8bit = 1;
-  options->decoder_id = kDecoder;
+  options->decoder_id = kHevcDecoder;
   heif_image* decoded = nullptr;
   const heif_error error = ::heif_decode_image(
       handle_.get(), &decoded, heif_colorspace_RGB,

@@ -36,12 +36,14 @@ class HeifFile {
 
   /// After turning and cropping.
   ImageSize size() const;
+  /// Before that, as the boxes say: what a PictureBudget is made of.
+  ImageSize announced_size() const;
   bool has_alpha() const { return ::heif_image_handle_has_alpha_channel(handle_.get()) != 0; }
 
   /// An ICC profile; empty for sRGB.
   std::vector<std::uint8_t> profile(std::uint32_t icc_bytes_max) const;
 
-  /// 8-bit RGB or RGBA in one plane.
+  /// 8-bit RGB or RGBA in one plane. Within the calling thread's PictureBudget.
   MediaError decode(HeifPtr<heif_image>& image) const;
 
  private:

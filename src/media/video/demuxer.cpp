@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "media/sniff.h"
+#include "media/video/matroska_blocks.h"
 
 namespace tessera::media::video {
 namespace {
@@ -30,12 +31,15 @@ int refuse_open(AVFormatContext* /*format*/, AVIOContext** io, const char* /*url
   return -EPERM;
 }
 
-const AVInputFormat* input_format(Bytes file) {
+bool is_matroska(Bytes file) {
   constexpr std::array<std::uint8_t, 4> kEbml{0x1A, 0x45, 0xDF, 0xA3};
+  return file.size() >= kEbml.size() && std::ranges::equal(kEbml, file.first(4));
+}
+
+const AVInputFormat* input_format(Bytes file) {
   const auto kind = sniff_format(std::as_bytes(file.first(std::min(file.size(), kSniffBytes))));
   if (kind != FileKind::kVideo) return nullptr;
-  const bool is_matroska = file.size() >= kEbml.size() && std::ranges::equal(kEbml, file.first(4));
-  return ::av_find_input_format(is_matroska ? "matroska" : "mov");
+  return ::av_find_input_format(is_matroska(file) ? "matroska" : "mov");
 }
 
 /// Freed by itself.
@@ -113,6 +117,11 @@ MediaError Demuxer::choose_stream() {
   const bool is_decodable =
       stream_ != nullptr && decoder_name(stream_->codecpar->codec_id) && !is_encrypted(*stream_);
   return is_decodable ? MediaError::kNone : MediaError::kUnsupportedVariant;
+}
+
+int Demuxer::n_listed(int n_max) const {
+  if (is_matroska(file_)) return count_video_blocks(file_, n_max);
+  return std::min(::avformat_index_get_entries_count(stream_), n_max);
 }
 
 const AVPacket* Demuxer::next() {

@@ -27,6 +27,10 @@ class Demuxer {
   /// Without error() only.
   const AVStream& stream() const { return *stream_; }
 
+  /// Pictures that the file lists, as far as that can be known without reading one; at most n_max.
+  /// Fragments of an MP4 are not looked into.
+  int n_listed(int n_max) const;
+
   /// The next whole packet of the stream in decode order; null at the end, or where the file is
   /// cut, or, with error(), where it is encrypted. Valid until the next call.
   const AVPacket* next();

@@ -28,6 +28,20 @@ TEST(Demuxer, GivesEveryPacketOfTheStreamOnce) {
   }
 }
 
+TEST(Demuxer, KnowsHowManyPicturesAreListedAndReadsNone) {
+  for (const char* container : {"mp4", "matroska"}) {
+    const auto file = encode_clip({.container = container, .n_frames = 17, .n_sound_packets = 40});
+    Demuxer demuxer(file);
+    ASSERT_EQ(demuxer.error(), MediaError::kNone);
+
+    EXPECT_EQ(demuxer.n_listed(100), 17) << container;
+    EXPECT_EQ(demuxer.n_listed(5), 5) << container;
+    int n_packets = 0;
+    while (demuxer.next() != nullptr) ++n_packets;
+    EXPECT_EQ(n_packets, 17) << container;
+  }
+}
+
 TEST(Demuxer, DecodesFiveCodecsAndNoOther) {
   for (const AVCodecID codec :
        {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_VP8, AV_CODEC_ID_VP9, AV_CODEC_ID_AV1}) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <new>
+#include <optional>
 #include <vector>
 
 #include "media/frames.h"
@@ -15,6 +16,7 @@
 #include "media/video/frame_picker.h"
 #include "media/video/packet_index.h"
 #include "media/video/picture_decoder.h"
+#include "media/video/picture_size.h"
 #include "media/video/picture_writer.h"
 
 namespace tessera::media::video {
@@ -61,6 +63,11 @@ std::int64_t milliseconds_of(std::int64_t duration, AVRational unit) {
 
 Index read_index(Demuxer& demuxer, const wire::ImageLimits& limits) {
   Index index;
+  // Reading a packet costs a copy; that there are too many is often known before.
+  if (demuxer.n_listed(limits.frames_max + 1) > limits.frames_max) {
+    index.error = MediaError::kFramesTooMany;
+    return index;
+  }
   std::int64_t last_timestamp = 0;
   while (const AVPacket* packet = demuxer.next()) {
     if (index.packets.size() >= static_cast<std::size_t>(limits.frames_max)) {
@@ -81,13 +88,24 @@ Index read_index(Demuxer& demuxer, const wire::ImageLimits& limits) {
   return index;
 }
 
+/// What a decoder may take for a picture: the shown size, and what codecs and libavcodec's rows add
+/// to it, of which 64 is the most each.
+std::int64_t decoder_pixels(ImageSize shown) {
+  constexpr std::int64_t kUnit = 128;
+  const auto padded = [](int side) { return (side + kUnit - 1) / kUnit * kUnit; };
+  return padded(shown.width) * padded(shown.height);
+}
+
 /// Decodes the ranges that the wanted frames need, from a file that was indexed before.
+/// @param size  of every picture, others are not decoded; nothing while nobody knows it
 MediaError decode_ranges(Bytes file, const Index& index, std::span<const std::uint32_t> wanted,
-                         const wire::ImageLimits& limits, FramePicker& picker) {
+                         const wire::ImageLimits& limits, std::optional<ImageSize> size,
+                         FramePicker& picker) {
   Demuxer demuxer(file);
   if (demuxer.error() != MediaError::kNone) return demuxer.error();
-  PictureDecoder decoder(demuxer.stream(), limits.pixels_max);
+  PictureDecoder decoder(demuxer.stream(), size ? decoder_pixels(*size) : limits.pixels_max);
   if (decoder.error() != MediaError::kNone) return decoder.error();
+  SizeReader sizes(demuxer.stream());
   const PictureDecoder::Sink sink = [&picker](const AVFrame& picture, std::int32_t rank) {
     return picker.take(picture, static_cast<std::uint32_t>(rank));
   };
@@ -97,7 +115,11 @@ MediaError decode_ranges(Bytes file, const Index& index, std::span<const std::ui
     for (; at <= range.last && error == MediaError::kNone; ++at) {
       const AVPacket* const packet = demuxer.next();
       if (packet == nullptr) return MediaError::kInvalid;
-      if (at >= range.first) error = decoder.decode(*packet, index.ranks[at], sink);
+      if (at < range.first) continue;
+      if (size && index.packets[at].is_key && sizes.read(*packet).value_or(*size) != *size) {
+        return MediaError::kUnsupportedVariant;
+      }
+      error = decoder.decode(*packet, index.ranks[at], sink);
     }
     if (error == MediaError::kNone) error = decoder.finish_range(sink);
     if (error == MediaError::kNone) error = picker.finish_range(last_rank(index.ranks, range));
@@ -106,15 +128,29 @@ MediaError decode_ranges(Bytes file, const Index& index, std::span<const std::ui
   return picker.is_complete() ? MediaError::kNone : MediaError::kInvalid;
 }
 
-/// The size of the first picture, which the container may not tell, or not truly.
+constexpr std::array<std::uint32_t, 1> kFirst{0};
+
+/// The size of the first picture, which the container may not tell, or not truly: by the picture's
+/// headers, and where they do not tell, by decoding it.
 MediaError find_size(Bytes file, const Index& index, const wire::ImageLimits& limits,
                      ImageSize& size) {
-  constexpr std::array<std::uint32_t, 1> kFirst{0};
+  Demuxer demuxer(file);
+  if (demuxer.error() != MediaError::kNone) return demuxer.error();
+  SizeReader sizes(demuxer.stream());
+  const auto ranges = ranges_for(index.packets, index.ranks, kFirst);
+  const std::size_t key = ranges.empty() ? 0 : ranges.front().first;
+  const AVPacket* packet = demuxer.next();
+  for (std::size_t at = 0; at < key && packet != nullptr; ++at) packet = demuxer.next();
+  if (packet == nullptr) return MediaError::kInvalid;
+  if (const auto told = sizes.read(*packet)) {
+    size = *told;
+    return MediaError::kNone;
+  }
   FramePicker picker(kFirst, [&size](const AVFrame& picture, std::size_t /*place*/) {
     size = {picture.width, picture.height};
     return MediaError::kNone;
   });
-  return decode_ranges(file, index, kFirst, limits, picker);
+  return decode_ranges(file, index, kFirst, limits, {}, picker);
 }
 
 Probe probe(Bytes file, int n_frames_wanted, const wire::ImageLimits& limits) {
@@ -170,7 +206,7 @@ MediaError decode(Bytes file, const wire::ImageLimits& limits, ImageSize target,
   FramePicker picker(frames, [&](const AVFrame& picture, std::size_t place) {
     return writer.write(picture, out.subspan(place * n_bytes, n_bytes));
   });
-  return decode_ranges(file, index, frames, limits, picker);
+  return decode_ranges(file, index, frames, limits, stored, picker);
 }
 
 }  // namespace
