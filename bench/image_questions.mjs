@@ -1,6 +1,7 @@
 // What the benches about images share: a picture that is new to both servers, questions about it at
 // once, and what Tessera counted.
 import { randomBytes } from "node:crypto";
+import { request } from "node:http";
 
 import { png } from "../tests/e2e/support/pictures.mjs";
 
@@ -9,6 +10,19 @@ export function pictureMaker(side) {
   const picture = png(side, side, (x, y) => [(x * 7 + y) % 256, (y * 3) % 256, (x ^ y) % 256]);
   return () =>
     `data:image/png;base64,${Buffer.concat([picture, randomBytes(8)]).toString("base64")}`;
+}
+
+/// Waits as long as it takes: fetch() gives up after five minutes.
+function post(url, body) {
+  return new Promise((resolve, reject) => {
+    const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+    request(url, { method: "POST", headers }, async (answer) => {
+      let text = "";
+      for await (const part of answer) text += part;
+      if (answer.statusCode === 200) resolve(text);
+      else reject(new Error(`${answer.statusCode} ${text}`));
+    }).on("error", reject).end(body);
+  });
 }
 
 /// @return  seconds until the last answer is there
@@ -20,17 +34,11 @@ export async function askAll(server, url, { nQuestions, nTokens }) {
         { type: "image_url", image_url: { url } },
         { type: "text", text: `Question ${i}: how many circles are there?` },
       ];
-      const answer = await fetch(`${server.url}/v1/chat/completions`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({
-          messages: [{ role: "user", content }],
-          temperature: 0,
-          max_tokens: nTokens,
-        }),
-      });
-      if (!answer.ok) throw new Error(`${server.name}: ${answer.status} ${await answer.text()}`);
-      await answer.json();
+      await post(`${server.url}/v1/chat/completions`, JSON.stringify({
+        messages: [{ role: "user", content }],
+        temperature: 0,
+        max_tokens: nTokens,
+      }));
     }),
   );
   return (performance.now() - began) / 1000;

@@ -18,6 +18,10 @@ const QUESTION = ask('Is there a red star?');
 /** @param reason  of the error that requests ended with, as in /metrics */
 const ended = (reason) => [`tessera_requests_total`, `reason="${reason}"`];
 
+/** Requests that came since then. One that a client takes back before it is read was never one. */
+const nRead = (atFirst, metrics) =>
+  grown(atFirst, metrics, 'tessera_requests_total') + metrics.value('tessera_requests_in_flight');
+
 async function assertAnswers(server) {
   const answer = await post(server, QUESTION);
   assert.equal(answer.status, 200, answer.text);
@@ -99,6 +103,51 @@ describe('a client that stops reading', () => {
     await untilIdle(server);
     await assertAnswers(server);
     socket.destroy();
+  });
+});
+
+describe('memory for images', () => {
+  // One image of 448×448 as floats takes 2.4 MB, its features 0.3.
+  const holder = useServer({
+    args: ['--limits-vision-bytes-max', '3MiB', '--limits-tenant-vision-bytes-max', '3MiB'],
+  });
+  const pictureOf = (n, side = 448) => png(side, side, (x) => [n, x % 256, 128]);
+
+  test('is waited for by those who come together; all get their answers', async () => {
+    const { server } = holder;
+    const atFirst = await untilIdle(server);
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, i) => post(server, ask('How many circles?', [pictureOf(i)]))),
+    );
+    for (const { status, text } of answers) assert.equal(status, 200, text);
+
+    const atLast = await untilIdle(server);
+    assert.equal(grown(atFirst, atLast, 'tessera_encode_seconds_count'), 12);
+    assert.equal(atLast.value('tessera_vision_bytes'), 0);
+  });
+
+  test('is not waited for by a request that needs more than there is', async () => {
+    const { server } = holder;
+    const refused = await post(server, ask('How many circles?', [pictureOf(20), pictureOf(21)]));
+    assert.equal(refused.status, 413);
+    assert.equal(refused.json.error.code, 'vision_bytes_exceeded');
+    assert.match(refused.json.error.message, /limits\.vision_bytes_max is 3145728/);
+    await assertAnswers(server);
+  });
+
+  test('is given back by those who leave', async () => {
+    const { server } = holder;
+    const atFirst = await untilIdle(server);
+    const sockets = await Promise.all(Array.from({ length: 6 }, () => connect(server)));
+    sockets.forEach((socket, i) =>
+      socket.write(chatBytes(ask('How many circles?', [pictureOf(30 + i)]))));
+    await untilMetrics(server, 'all of them', (metrics) =>
+      nRead(atFirst, metrics) === sockets.length);
+    for (const socket of sockets) socket.destroy();
+
+    const atLast = await untilIdle(server);
+    assert.equal(atLast.value('tessera_vision_bytes'), 0);
+    await assertAnswers(server);
   });
 });
 
@@ -188,10 +237,8 @@ describe('a client that disappears', () => {
     const sockets = await Promise.all(Array.from({ length: 50 }, () => connect(server)));
     for (const socket of sockets) socket.write(chatBytes(endless(1000, { stream: true })));
     await Promise.all(sockets.slice(0, 5).map((socket) => readUntil(socket, 'data: ')));
-    // A request that a client takes back before the server has read it was never one.
-    const nRead = (metrics) =>
-      grown(atFirst, metrics, 'tessera_requests_total') + metrics.value('tessera_requests_in_flight');
-    await untilMetrics(server, 'all fifty', (metrics) => nRead(metrics) === sockets.length);
+    await untilMetrics(server, 'all fifty', (metrics) =>
+      nRead(atFirst, metrics) === sockets.length);
     for (const socket of sockets) socket.destroy();
 
     const atLast = await untilMetrics(server, 'the end of all', (metrics) => {
