@@ -39,6 +39,8 @@ enum class MetricId {
   kFeatureSharedTiles,
   kFeatureRemovals,
   kFeatureSavedSeconds,
+  kFeatureEvictedAge,
+  kFeatureOldestUse,
   kFeatureBytes,
   kFeatureEntries,
   kFeatureDropped,
@@ -54,7 +56,7 @@ enum class MetricId {
   kBugs,
 };
 
-inline constexpr std::size_t kMetricCount = 37;
+inline constexpr std::size_t kMetricCount = 39;
 
 struct LabelDefinition {
   std::string_view name;

@@ -85,7 +85,7 @@ Pipeline::Pipeline(runtime::LoadedModel loaded, const PipelineOptions& options, 
       info_(loaded.model->info()),
       admission_(options.limits),
       feature_keys_(feature_keys(options)),
-      features_(options.features, clock, options.feature_disk),
+      features_(options.features, clock, options.feature_disk, options.tenants),
       observer_(std::make_unique<Observer>(metrics, rates_)),
       engine_(std::move(loaded.executor), loaded.model, engine_options(options), clock,
               observer_.get()),
@@ -332,12 +332,14 @@ void Pipeline::publish_gauges() {
   metrics_.set_feature_cache(
       metrics::FeatureTier::kMemory,
       {memory.n_hits, memory.n_misses, memory.n_evicted, memory.n_expired, memory.n_forgotten,
-       memory.saved, memory.n_bytes, memory.n_entries, 0, 0, 0});
+       memory.saved, memory.n_bytes, memory.n_entries, 0, 0, 0, memory.evicted_age,
+       memory.oldest_use.value_or(Duration::zero())});
   const cache::DiskTierStats disk = features_.disk_stats();
   metrics_.set_feature_cache(
       metrics::FeatureTier::kDisk,
       {disk.n_hits, disk.n_misses, disk.n_evicted, disk.n_expired, disk.n_forgotten, disk.saved,
-       disk.n_bytes, disk.n_entries, disk.n_unreadable, disk.n_dropped, disk.n_errors});
+       disk.n_bytes, disk.n_entries, disk.n_unreadable, disk.n_dropped, disk.n_errors,
+       disk.evicted_age, disk.oldest_use.value_or(Duration::zero())});
 }
 
 }  // namespace tessera::pipeline

@@ -12,6 +12,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "admission/admission.h"
 #include "cache/feature_keys.h"
@@ -40,6 +42,7 @@ struct PipelineOptions {
   cache::FeatureCacheOptions features;
   cache::DiskTier* feature_disk = nullptr;  // outlives the pipeline; null = none
   std::string encoder;                      // what computes features; only a disk tier needs it
+  cache::TenantNames tenants;               // who an operator may name
 };
 
 /// @thread Service's methods from any thread; construction and shutdown by the owner
@@ -53,6 +56,10 @@ class Pipeline final : public Service {
   const runtime::ModelInfo& model() const override { return info_; }
   bool ready() const override { return !shutting_down_.load(std::memory_order_acquire); }
   Result<StreamReader> submit(Request request, TenantId tenant, Trace trace) override;
+  CacheReport cache_report() override { return features_.report(); }
+  Result<ForgottenEntries> forget_features(const std::optional<std::string>& tenant) override {
+    return tenant ? features_.forget(*tenant) : features_.forget_all();
+  }
   void account(const Trace& trace, const std::optional<Error>& error) override;
 
   /// Refuses new requests and ends every request in flight; joins every thread; writes what the
