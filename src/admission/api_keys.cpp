@@ -7,7 +7,6 @@
 #include <fstream>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <utility>
 
 namespace tessera::admission {
@@ -23,6 +22,9 @@ constexpr std::size_t kKeysMax = 4096;
 // 4096 lines of a longest name and key.
 constexpr std::size_t kFileBytesMax = std::size_t{2} << 20U;
 
+/// Starts rules in place of a key, which has no blanks.
+constexpr std::string_view kRulesWord = "cache ";
+
 std::string_view trim(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r";
   const std::size_t first = text.find_first_not_of(kBlank);
@@ -34,14 +36,20 @@ bool is_printable(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
 }
 
+Error file_error(std::string_view file, const std::string& what) {
+  return make_error(ErrorCode::kInvalidArgument, "invalid_key_file",
+                    "the " + std::string(file) + what);
+}
+
 Error line_error(int line, const std::string& what) {
   return make_error(ErrorCode::kInvalidArgument, "invalid_key_file",
-                    "API key file, line " + std::to_string(line) + ": " + what);
+                    ", line " + std::to_string(line) + ": " + what);
 }
 
 struct KeyLine {
   std::string_view name;  // empty = none
-  std::string_view key;
+  std::string_view key;   // empty = a line of rules
+  CacheRules rules;
 };
 
 std::string hexadecimal(std::span<const std::uint8_t> bytes) {
@@ -58,13 +66,18 @@ std::string hexadecimal(std::span<const std::uint8_t> bytes) {
 Result<std::optional<KeyLine>> read_line(std::string_view text, int line) {
   text = trim(text);
   if (text.empty() || text.front() == '#') return std::optional<KeyLine>();
-  KeyLine result{{}, text};
+  KeyLine result{{}, text, {}};
   if (const std::size_t colon = text.find(':'); colon != std::string_view::npos) {
-    result = {trim(text.substr(0, colon)), trim(text.substr(colon + 1))};
+    result = {trim(text.substr(0, colon)), trim(text.substr(colon + 1)), {}};
     if (result.name.empty() || result.name.size() > kNameBytesMax || !is_printable(result.name)) {
       return line_error(line, "a name has 1 to " + std::to_string(kNameBytesMax) +
                                   " printable characters without blanks");
     }
+  }
+  if (!result.name.empty() && result.key.starts_with(kRulesWord)) {
+    auto rules = parse_cache_rules(result.key.substr(kRulesWord.size()));
+    if (!rules) return line_error(line, rules.error().message);
+    return std::optional<KeyLine>(KeyLine{result.name, {}, *std::move(rules)});
   }
   if (result.key.size() < kKeyBytesMin || result.key.size() > kKeyBytesMax) {
     return line_error(line, "a key has " + std::to_string(kKeyBytesMin) + " to " +
@@ -77,6 +90,21 @@ Result<std::optional<KeyLine>> read_line(std::string_view text, int line) {
   return std::optional<KeyLine>(result);
 }
 
+Result<std::string> read_file(const std::string& path, std::string_view what) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return make_error(ErrorCode::kNotFound, "key_file_not_readable",
+                      "the " + std::string(what) + " cannot be read");
+  }
+  std::string text(kFileBytesMax + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kFileBytesMax) {
+    return file_error(what, " is larger than " + std::to_string(kFileBytesMax) + " bytes");
+  }
+  return text;
+}
+
 }  // namespace
 
 ApiKeys::Digest ApiKeys::digest_of(std::string_view key) {
@@ -85,62 +113,91 @@ ApiKeys::Digest ApiKeys::digest_of(std::string_view key) {
   return digest;
 }
 
-Result<ApiKeys> ApiKeys::parse(std::string_view text) {
+Result<ApiKeys> ApiKeys::parse(std::string_view text, std::string_view file) {
   ApiKeys keys;
-  std::vector<int> lines;                             // of keys.entries_
-  std::unordered_map<std::string, TenantId> tenants;  // by name
-  std::uint32_t n_tenants = 0;
+  Tenants tenants;
+  std::vector<int> lines;                   // of keys.entries_
+  std::map<std::string, CacheRules> rules;  // by name
   for (int line = 1; !text.empty(); ++line) {
     const std::size_t end = text.find('\n');
-    TSR_ASSIGN_OR_RETURN(const std::optional<KeyLine> parsed, read_line(text.substr(0, end), line));
+    auto parsed = read_line(text.substr(0, end), line);
+    if (!parsed) return file_error(file, parsed.error().message);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    if (!parsed) continue;
-    if (keys.size() == kKeysMax) {
-      return line_error(line, "more than " + std::to_string(kKeysMax) + " keys");
+    if (!*parsed) continue;
+    const KeyLine& found = **parsed;
+    if (found.key.empty()) {
+      const auto [place, is_new] = rules.try_emplace(std::string(found.name));
+      place->second = found.rules.or_else(place->second);
+    } else if (auto added = keys.add(found.name, found.key, line, lines, tenants); !added) {
+      return file_error(file, added.error().message);
     }
-    Entry entry{digest_of(parsed->key), {}};
-    for (std::size_t i = 0; i < keys.entries_.size(); ++i) {
-      if (keys.entries_[i].digest == entry.digest) {
-        return line_error(line, "the same key stands in line " + std::to_string(lines[i]));
-      }
-    }
-    if (parsed->name.empty()) {
-      entry.tenant = TenantId{++n_tenants};
-      keys.stable_names_.push_back("key:" + hexadecimal(entry.digest));
-    } else {
-      const auto [place, is_new] = tenants.try_emplace(std::string(parsed->name));
-      if (is_new) {
-        place->second = TenantId{++n_tenants};
-        keys.stable_names_.push_back("name:" + std::string(parsed->name));
-      }
-      entry.tenant = place->second;
-    }
-    keys.entries_.push_back(entry);
-    lines.push_back(line);
   }
   if (keys.open()) {
     // An empty file must not silently mean "no keys asked for".
-    return make_error(ErrorCode::kInvalidArgument, "invalid_key_file",
-                      "the API key file holds no key");
+    return file_error(file, " holds no key");
+  }
+  for (auto& [name, of_tenant] : rules) {
+    const auto tenant = tenants.find(name);
+    if (tenant == tenants.end()) return file_error(file, " has rules for a name without a key");
+    keys.cache_rules_.emplace(tenant->second, of_tenant);
   }
   return keys;
 }
 
-Result<ApiKeys> ApiKeys::load(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return make_error(ErrorCode::kNotFound, "key_file_not_readable",
-                      "the API key file cannot be read");
+/// @param lines  where each key stands
+Result<void> ApiKeys::add(std::string_view name, std::string_view key, int line,
+                          std::vector<int>& lines, Tenants& tenants) {
+  if (size() == kKeysMax) {
+    return line_error(line, "more than " + std::to_string(kKeysMax) + " keys");
   }
-  std::string text(kFileBytesMax + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kFileBytesMax) {
-    return make_error(
-        ErrorCode::kInvalidArgument, "invalid_key_file",
-        "the API key file is larger than " + std::to_string(kFileBytesMax) + " bytes");
+  Entry entry{digest_of(key), {}};
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].digest == entry.digest) {
+      return line_error(line, "the same key stands in line " + std::to_string(lines[i]));
+    }
   }
-  return parse(text);
+  const auto next = static_cast<std::uint32_t>(stable_names_.size());  // the first is no tenant's
+  if (name.empty()) {
+    entry.tenant = TenantId{next};
+    stable_names_.push_back("key:" + hexadecimal(entry.digest));
+  } else {
+    const auto [place, is_new] = tenants.try_emplace(std::string(name), TenantId{next});
+    if (is_new) stable_names_.push_back("name:" + std::string(name));
+    entry.tenant = place->second;
+  }
+  entries_.push_back(entry);
+  lines.push_back(line);
+  return {};
+}
+
+Result<ApiKeys> ApiKeys::load(const std::string& path, std::string_view file) {
+  TSR_ASSIGN_OR_RETURN(const std::string text, read_file(path, file));
+  return parse(text, file);
+}
+
+Result<std::string> ApiKeys::load_first_key(const std::string& path, std::string_view file) {
+  TSR_ASSIGN_OR_RETURN(const std::string text, read_file(path, file));
+  TSR_RETURN_IF_ERROR(parse(text, file));
+  std::string_view rest = text;
+  for (int line = 1; !rest.empty(); ++line) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    TSR_ASSIGN_OR_RETURN(const std::optional<KeyLine> found, read_line(rest.substr(0, end), line));
+    if (found && !found->key.empty()) return std::string(found->key);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return file_error(file, " holds no key");
+}
+
+bool ApiKeys::shares_key_with(const ApiKeys& others) const {
+  return std::ranges::any_of(entries_, [&others](const Entry& entry) {
+    return std::ranges::find(others.entries_, entry.digest, &Entry::digest) !=
+           others.entries_.end();
+  });
+}
+
+CacheRules ApiKeys::cache_rules(TenantId tenant, const CacheRules& server) const {
+  const auto own = cache_rules_.find(tenant);
+  return own == cache_rules_.end() ? server : own->second.or_else(server);
 }
 
 Result<TenantId> ApiKeys::authenticate(std::string_view key) const {

@@ -119,5 +119,54 @@ TEST(ApiKeys, LoadsAFileAndSaysWhenItCannot) {
   EXPECT_EQ(missing.error().reason, "key_file_not_readable");
 }
 
+TEST(ApiKeys, ANameMayHaveRulesOfItsOwn) {
+  const auto keys =
+      ApiKeys::parse("alice: cache ttl_seconds_max=60\nalice: " + std::string(kAlice) +
+                     "\nalice: cache tier_max=memory\nbob: " + kBob + "\n");
+  ASSERT_TRUE(keys) << keys.error().message;
+  EXPECT_EQ(keys->size(), 2U);
+  const CacheRules server = parse_cache_rules("ttl_seconds_max=99 scope=request").value();
+
+  const CacheRules alice = keys->cache_rules(*keys->authenticate(kAlice), server);
+  EXPECT_EQ(alice.max.time_to_live, std::chrono::seconds(60));
+  EXPECT_EQ(alice.max.tier, CachePolicy::Tier::kMemory);
+  EXPECT_EQ(alice.defaults.scope, CachePolicy::Scope::kRequest);
+  const CacheRules bob = keys->cache_rules(*keys->authenticate(kBob), server);
+  EXPECT_EQ(bob.max.time_to_live, std::chrono::seconds(99));
+  EXPECT_EQ(bob.max.tier, std::nullopt);
+}
+
+TEST(ApiKeys, WrongRulesAreNamed) {
+  const std::string key = "alice: " + std::string(kAlice) + "\n";
+  EXPECT_EQ(ApiKeys::parse(key + "alice: cache tier=disk").error().message,
+            "the API key file, line 2: tier must be memory or all");
+  EXPECT_EQ(ApiKeys::parse(key + "bob: cache tier=all").error().message,
+            "the API key file has rules for a name without a key");
+}
+
+TEST(ApiKeys, TwoFilesAreComparedByTheirKeys) {
+  const auto both = ApiKeys::parse("alice: " + std::string(kAlice) + "\n" + kBob);
+  const auto admin = ApiKeys::parse("operator: " + std::string(kBob));
+  const auto other = ApiKeys::parse("alice: another-key-012345678");
+
+  EXPECT_TRUE(both->shares_key_with(*admin));
+  EXPECT_TRUE(admin->shares_key_with(*both));
+  EXPECT_FALSE(both->shares_key_with(*other));
+  EXPECT_FALSE(both->shares_key_with(ApiKeys()));
+}
+
+TEST(ApiKeys, TheFirstKeyOfAFileCanBePresented) {
+  const std::string path = testing::TempDir() + "tessera_first_key_" + std::to_string(::getpid());
+  std::ofstream(path) << "# mine\n\noperator: " << kBob << "\nanother: " << kAlice << "\n";
+  EXPECT_EQ(*ApiKeys::load_first_key(path, "admin key file"), kBob);
+
+  std::ofstream(path) << "short\n";
+  EXPECT_EQ(ApiKeys::load_first_key(path, "admin key file").error().message,
+            "the admin key file, line 1: a key has 16 to 256 characters, this one has 5");
+  std::remove(path.c_str());
+  EXPECT_EQ(ApiKeys::load_first_key(path, "admin key file").error().message,
+            "the admin key file cannot be read");
+}
+
 }  // namespace
 }  // namespace tessera::admission

@@ -15,9 +15,6 @@ namespace {
 // OpenAI's own range.
 constexpr double kTemperatureMax = 2.0;
 
-// A year; keeps the sum with a point in time in range.
-constexpr std::int64_t kCacheSecondsMax = std::int64_t{365} * 24 * 3600;
-
 // "tessera-file", and one more to tell it from longer ones.
 constexpr std::size_t kSchemeBytesMax = 13;
 
@@ -284,40 +281,43 @@ Result<void> read_visual_tokens(const Field& ours, std::optional<int>& n_max) {
 }
 
 /// {"cache": {"scope": "tenant", "tier": "memory", "ttl_seconds": 600}}
-Result<void> read_cache_policy(const Field& ours, CachePolicy& policy) {
+Result<void> read_cache_wish(const Field& ours, admission::CacheWish& wish) {
   const std::optional<Field> cache = ours.find("cache");
   if (!cache) return {};
   TSR_RETURN_IF_ERROR(cache->expect_members({"scope", "tier", "ttl_seconds"}));
   if (const std::optional<Field> scope = cache->find("scope")) {
     TSR_ASSIGN_OR_RETURN(const std::string word, scope->string());
-    if (word == "request") {
-      policy.scope = CachePolicy::Scope::kRequest;
+    if (word == "tenant") {
+      wish.scope = CachePolicy::Scope::kTenant;
+    } else if (word == "request") {
+      wish.scope = CachePolicy::Scope::kRequest;
     } else if (word == "none") {
-      policy.scope = CachePolicy::Scope::kNone;
-    } else if (word != "tenant") {
+      wish.scope = CachePolicy::Scope::kNone;
+    } else {
       return scope->wrong_value("'tenant', 'request' or 'none'");
     }
   }
   if (const std::optional<Field> tier = cache->find("tier")) {
     TSR_ASSIGN_OR_RETURN(const std::string word, tier->string());
     if (word != "memory" && word != "all") return tier->wrong_value("'memory' or 'all'");
-    if (word == "memory") policy.tier = CachePolicy::Tier::kMemory;
+    wish.tier = word == "memory" ? CachePolicy::Tier::kMemory : CachePolicy::Tier::kAll;
   }
   if (const std::optional<Field> ttl = cache->find("ttl_seconds")) {
-    TSR_ASSIGN_OR_RETURN(const std::int64_t seconds, ttl->integer(1, kCacheSecondsMax));
-    policy.time_to_live = std::chrono::seconds(seconds);
+    TSR_ASSIGN_OR_RETURN(const std::int64_t seconds,
+                         ttl->integer(1, admission::kCacheTimeMax.count()));
+    wish.time_to_live = std::chrono::seconds(seconds);
   }
   return {};
 }
 
 /// What OpenAI's requests do not have.
-Result<void> read_ours(const Field& body, Request& request) {
+Result<void> read_ours(const Field& body, ChatCall& call) {
   const std::optional<Field> ours = body.find("tessera");
   if (!ours) return {};
   TSR_RETURN_IF_ERROR(ours->expect_members({"limits", "cache", "visual_tokens"}));
-  TSR_RETURN_IF_ERROR(read_limit_wishes(*ours, request.limit_wishes));
-  TSR_RETURN_IF_ERROR(read_visual_tokens(*ours, request.visual_tokens_max));
-  return read_cache_policy(*ours, request.cache);
+  TSR_RETURN_IF_ERROR(read_limit_wishes(*ours, call.request.limit_wishes));
+  TSR_RETURN_IF_ERROR(read_visual_tokens(*ours, call.request.visual_tokens_max));
+  return read_cache_wish(*ours, call.cache);
 }
 
 Result<void> read_logprobs(const Field& body, Request& request) {
@@ -446,7 +446,7 @@ Result<ChatCall> parse_chat_request(ReadBody body, std::string_view model_name,
   TSR_RETURN_IF_ERROR(read_stop(root, request.stop));
   TSR_RETURN_IF_ERROR(read_output_size(root, request));
   TSR_RETURN_IF_ERROR(read_logprobs(root, request));
-  TSR_RETURN_IF_ERROR(read_ours(root, request));
+  TSR_RETURN_IF_ERROR(read_ours(root, call));
   TSR_RETURN_IF_ERROR(read_stream(root, call));
   TSR_RETURN_IF_ERROR(read_format(root, body.media_mark, request.response_format));
   TSR_ASSIGN_OR_RETURN(const Field messages, root.require("messages"));

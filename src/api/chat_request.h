@@ -8,6 +8,7 @@
 
 #include <string_view>
 
+#include "admission/cache_rules.h"
 #include "api/body_reader.h"
 #include "core/request.h"
 #include "core/result.h"
@@ -22,7 +23,8 @@ struct MediaSources {
 };
 
 struct ChatCall {
-  Request request;
+  Request request;             // with a CachePolicy that nobody has decided yet
+  admission::CacheWish cache;  // what it asks for
   bool stream = false;
   bool include_usage = false;  // stream_options
 };

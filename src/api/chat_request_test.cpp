@@ -101,8 +101,8 @@ TEST(ChatRequest, ReadsWhereAndForWhomFeaturesAreKept) {
         Case{R"({"tier":"memory","ttl_seconds":60})", Scope::kTenant, Tier::kMemory}}) {
     const auto call = parse_with(R"("tessera":{"cache":)" + c.cache + "}");
     ASSERT_TRUE(call) << call.error().message;
-    EXPECT_EQ(call->request.cache.scope, c.scope) << c.cache;
-    EXPECT_EQ(call->request.cache.tier, c.tier) << c.cache;
+    EXPECT_EQ(call->cache.scope, c.scope) << c.cache;
+    EXPECT_EQ(call->cache.tier, c.tier) << c.cache;
   }
   for (const char* wrong : {R"({"tier":"disk"})", R"({"tier":1})", R"({"scope":"server"})"}) {
     const auto call = parse_with(R"("tessera":{"cache":)" + std::string(wrong) + "}");

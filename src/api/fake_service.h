@@ -68,6 +68,14 @@ class FakeService final : public pipeline::Service {
     accounted_changed_.notify_all();
   }
 
+  pipeline::CacheReport cache_report() override { return cache; }
+  Result<pipeline::ForgottenEntries> forget_features(
+      const std::optional<std::string>& tenant) override {
+    forgotten = tenant.value_or("(everybody)");
+    if (forget_error) return *forget_error;
+    return pipeline::ForgottenEntries{2, 1};
+  }
+
   /// Lets requests end whose script does not.
   void release() {
     is_released_ = true;
@@ -93,6 +101,9 @@ class FakeService final : public pipeline::Service {
   Script script;
   std::optional<Error> refusal;
   PlanReport plan;
+  pipeline::CacheReport cache;
+  std::optional<Error> forget_error;
+  std::string forgotten;  // whom the last purge was for
   std::atomic<bool> is_ready{true};
   // Read after the answer that they are of.
   Request last_request;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/admin_routes.h"
 #include "api/error_response.h"
 #include "api/files_routes.h"
 #include "api/json_writer.h"
@@ -33,6 +34,19 @@ std::string_view path_of(std::string_view target) {
   return target.substr(0, target.find('?'));
 }
 
+Reply closing(const Error& error, std::optional<int> status = std::nullopt) {
+  Reply reply = error_reply(error, status);
+  reply.close = true;
+  return reply;
+}
+
+void write_model(JsonWriter& json, std::string_view name, std::int64_t created_seconds) {
+  json.begin_object().key("id").text(name).key("object").text("model");
+  json.key("created").number(created_seconds).key("owned_by").text("tessera").end_object();
+}
+
+}  // namespace
+
 std::string percent_decode(std::string_view text) {
   const auto digit = [](char c) {
     constexpr std::string_view kHex = "0123456789abcdef";
@@ -53,19 +67,6 @@ std::string percent_decode(std::string_view text) {
   }
   return decoded;
 }
-
-Reply closing(const Error& error, std::optional<int> status = std::nullopt) {
-  Reply reply = error_reply(error, status);
-  reply.close = true;
-  return reply;
-}
-
-void write_model(JsonWriter& json, std::string_view name, std::int64_t created_seconds) {
-  json.begin_object().key("id").text(name).key("object").text("model");
-  json.key("created").number(created_seconds).key("owned_by").text("tessera").end_object();
-}
-
-}  // namespace
 
 Reply error_reply(const Error& error, std::optional<int> status) {
   const ErrorRow& row = error_row(error.code);
@@ -93,6 +94,7 @@ Reply unknown_path() {
 }
 
 std::variant<MatchedRoute, Reply> match_route(std::string_view method, std::string_view target) {
+  if (needs_admin_key(target)) return match_admin_route(method, target);
   const std::string_view path = path_of(target);
   const bool reads = method == "GET" || method == "HEAD";
   for (const RouteRow& row : kRoutes) {

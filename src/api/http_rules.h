@@ -27,11 +27,14 @@ enum class Route {
   kHealth,
   kReady,
   kMetrics,
+  kCacheReport,
+  kCachePurge,
 };
 
 struct MatchedRoute {
   Route route;
-  std::string id;  // of a model, percent-decoded; of a file, as it stands in the path
+  // of a model, percent-decoded; of a file, as it stands in the path; of a purge, its query
+  std::string id;
 };
 
 /// A whole answer, still without the fields that every answer has.
@@ -56,6 +59,9 @@ Reply unknown_path();
 
 /// @return  404 and 405 as replies
 std::variant<MatchedRoute, Reply> match_route(std::string_view method, std::string_view target);
+
+/// "%2F" and the like become what they stand for; anything else stays.
+std::string percent_decode(std::string_view text);
 
 /// Whether a value of `Cache-Control` has the directive no-store (RFC 9111, 5.2).
 bool says_no_store(std::string_view cache_control);

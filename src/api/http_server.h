@@ -2,6 +2,7 @@
 //
 //   POST /v1/chat/completions, /v1/visual/plan · POST, GET /v1/files
 //   GET, DELETE /v1/files/{id} · GET /v1/models, /v1/models/{id} · /healthz, /readyz, /metrics
+//   GET, DELETE /admin/cache
 //
 // HTTP/1.1 without TLS and without content encodings; a proxy in front adds those. Every limit
 // holds while bytes arrive: a request is refused at the first byte that breaks one, and whoever is
@@ -41,6 +42,8 @@ struct HttpOptions {
   int n_threads = 2;                  // parsing and writing is a small part of a request's work
   Limits limits;
   admission::ApiKeys keys;                  // none = everyone may call
+  admission::ApiKeys admin_keys;            // none = nobody may call /admin
+  admission::CacheRules cache_rules;        // of tenants without their own
   std::string model_name;                   // as clients say it; empty = the model's own name
   std::string sandbox_level;                // of image decoders, for /healthz: "A", "B" or "C"
   MediaSources media_sources;               // what chat requests may name by URL

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "api/admin_routes.h"
 #include "api/chat_request.h"
 #include "api/content_record.h"
 #include "core/check.h"
@@ -56,6 +57,10 @@ StaticText route_name(Route route) {
       return "ready";
     case Route::kMetrics:
       return "metrics";
+    case Route::kCacheReport:
+      return "cache_report";
+    case Route::kCachePurge:
+      return "cache_purge";
   }
   return "none";
 }
@@ -260,6 +265,13 @@ asio::awaitable<void> Session::dispatch(Exchange& exchange) {
     }
     exchange.tenant = *tenant;
   }
+  if (needs_admin_key(target)) {
+    const auto key = bearer_key(view(fields[http::field::authorization]));
+    if (auto refusal = refuse_admin(context_.options.admin_keys, key)) {
+      co_await write_reply(exchange, std::move(*refusal));
+      co_return;
+    }
+  }
   auto matched = match_route(view(fields.method_string()), target);
   if (auto* reply = std::get_if<Reply>(&matched)) {
     co_await write_reply(exchange, std::move(*reply));
@@ -279,6 +291,10 @@ asio::awaitable<void> Session::dispatch(Exchange& exchange) {
     case Route::kFile:
     case Route::kFileDelete:
       co_await files(exchange, route);
+      co_return;
+    case Route::kCacheReport:
+    case Route::kCachePurge:
+      co_await write_reply(exchange, admin_reply(context_.service, route));
       co_return;
     case Route::kModels:
     case Route::kModel:
@@ -322,6 +338,8 @@ Reply Session::simple_reply(const MatchedRoute& matched) const {
     case Route::kFileList:
     case Route::kFile:
     case Route::kFileDelete:
+    case Route::kCacheReport:
+    case Route::kCachePurge:
       break;
   }
   return reply;
@@ -370,9 +388,16 @@ asio::awaitable<void> Session::chat(Exchange& exchange, bool plan_only) {
     co_return;
   }
 
-  CachePolicy::Scope& scope = call->request.cache.scope;
-  if (exchange.no_store && scope == CachePolicy::Scope::kTenant) {
-    scope = CachePolicy::Scope::kRequest;
+  const HttpOptions& options = context_.options;
+  const auto policy = admission::apply_cache_rules(
+      options.keys.cache_rules(exchange.tenant, options.cache_rules), call->cache);
+  if (!policy) {
+    co_await refuse_chat(exchange, error_reply(policy.error()));
+    co_return;
+  }
+  CachePolicy& cache = call->request.cache = *policy;
+  if (exchange.no_store && cache.scope == CachePolicy::Scope::kTenant) {
+    cache.scope = CachePolicy::Scope::kRequest;
   }
   call->request.plan_only = plan_only;
   content_log::ContentLog* log = context_.options.content_log;

@@ -386,5 +386,51 @@ TEST_F(SessionTest, DropsWhoIsTooSlow) {
   EXPECT_EQ(service.n_submitted, 0);
 }
 
+TEST_F(SessionTest, TheOperatorsRulesOfTheCacheHoldForEveryRequest) {
+  options.keys = admission::ApiKeys::parse(std::string(kTwoKeys) +
+                                           "\nalice: cache tier_max=memory ttl_seconds_max=60")
+                     .value();
+  options.cache_rules = admission::parse_cache_rules("scope=request ttl_seconds_max=600").value();
+  start();
+  const auto cache = [](const std::string& policy) {
+    return R"({"messages":[{"role":"user","content":"x"}],"tessera":{"cache":)" + policy + "}}";
+  };
+
+  EXPECT_EQ(exchange(post(chat_body(), kBob)).status, 200);
+  EXPECT_EQ(service.last_request.cache.scope, CachePolicy::Scope::kRequest);
+  EXPECT_EQ(service.last_request.cache.tier, CachePolicy::Tier::kAll);
+  EXPECT_EQ(service.last_request.cache.time_to_live, std::chrono::seconds(600));
+  EXPECT_EQ(exchange(post(cache(R"({"scope":"tenant","ttl_seconds":5})"), kAlice)).status, 200);
+  EXPECT_EQ(service.last_request.cache.scope, CachePolicy::Scope::kTenant);
+  EXPECT_EQ(service.last_request.cache.tier, CachePolicy::Tier::kMemory);
+  EXPECT_EQ(service.last_request.cache.time_to_live, std::chrono::seconds(5));
+
+  const int n_submitted = service.n_submitted;
+  const Response raised = exchange(post(cache(R"({"ttl_seconds":61})"), kAlice));
+  EXPECT_EQ(raised.status, 400);
+  EXPECT_TRUE(raised.has(R"("param":"tessera.cache.ttl_seconds","code":"limit_not_lower")"))
+      << raised.body;
+  EXPECT_EQ(exchange(post(cache(R"({"tier":"all"})"), kAlice)).status, 400);
+  EXPECT_EQ(service.n_submitted, n_submitted);
+  EXPECT_EQ(exchange(post(cache(R"({"ttl_seconds":61})"), kBob)).status, 200);
+}
+
+TEST_F(SessionTest, NoStoreKeepsARequestOutOfTheCache) {
+  start();
+  const auto scope_of = [this](const std::string& body, const std::string& fields) {
+    EXPECT_EQ(exchange(post(body, fields)).status, 200);
+    return service.last_request.cache.scope;
+  };
+  const std::string no_store = "Cache-Control: no-store\r\n";
+  const std::string none =
+      R"({"messages":[{"role":"user","content":"x"}],"tessera":{"cache":{"scope":"none"}}})";
+
+  EXPECT_EQ(scope_of(chat_body(), ""), CachePolicy::Scope::kTenant);
+  EXPECT_EQ(scope_of(chat_body(), no_store), CachePolicy::Scope::kRequest);
+  EXPECT_EQ(scope_of(chat_body(), "Cache-Control: max-age=1\r\n" + no_store),
+            CachePolicy::Scope::kRequest);
+  EXPECT_EQ(scope_of(none, no_store), CachePolicy::Scope::kNone);
+}
+
 }  // namespace
 }  // namespace tessera::api

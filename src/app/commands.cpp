@@ -8,6 +8,7 @@
 
 #include "admission/api_keys.h"
 #include "api/http_server.h"
+#include "app/cache_command.h"
 #include "app/decoders.h"
 #include "app/wiring.h"
 #include "cli/media_file.h"
@@ -56,6 +57,7 @@ struct Session {
   Decoders decoders;
   MediaSources sources;
   admission::ApiKeys keys;
+  admission::ApiKeys admin_keys;
   FeatureDisk disk;
   std::unique_ptr<pipeline::Pipeline> pipeline;
   std::unique_ptr<content_log::ContentLog> content_log;  // null = none is written
@@ -64,6 +66,16 @@ struct Session {
 Result<admission::ApiKeys> load_keys(const cli::Settings& settings) {
   if (settings.api_key_file.empty()) return admission::ApiKeys();
   return admission::ApiKeys::load(settings.api_key_file);
+}
+
+Result<admission::ApiKeys> load_admin_keys(const cli::Settings& settings,
+                                           const admission::ApiKeys& keys) {
+  if (settings.admin_key_file.empty()) return admission::ApiKeys();
+  TSR_ASSIGN_OR_RETURN(auto admin_keys,
+                       admission::ApiKeys::load(settings.admin_key_file, "admin key file"));
+  if (!admin_keys.shares_key_with(keys)) return admin_keys;
+  return make_error(ErrorCode::kInvalidArgument, "invalid_key_file",
+                    "a key of the admin key file is in the API key file as well");
 }
 
 /// A server has clients with keys, other sources of media than files of the command line, and
@@ -79,6 +91,7 @@ Result<std::unique_ptr<Session>> open_session(const cli::SettingFlags& flags, Se
   std::optional<cache::WeightsFile> weights;
   if (whose == SessionOf::kServer) {
     TSR_ASSIGN_OR_RETURN(session->keys, load_keys(settings));
+    TSR_ASSIGN_OR_RETURN(session->admin_keys, load_admin_keys(settings, session->keys));
     TSR_ASSIGN_OR_RETURN(session->sources,
                          open_media_sources(settings, session->clock, *session->metrics));
     TSR_ASSIGN_OR_RETURN(weights, open_weights(settings));
@@ -89,7 +102,7 @@ Result<std::unique_ptr<Session>> open_session(const cli::SettingFlags& flags, Se
                        finish_decoders(std::move(decoders), session->clock, *session->metrics));
   session->pipeline =
       start_pipeline(settings, std::move(model), session->decoders.zygotes(), session->sources,
-                     session->disk, session->clock, *session->metrics);
+                     session->disk, session->keys, session->clock, *session->metrics);
   return session;
 }
 
@@ -117,8 +130,7 @@ ExitCode run(const cli::PlanOptions& options, SignalWatcher& signals,
   return cli::run_plan(options, *std::move(media), *s.pipeline, terminal, s.clock, signals.token());
 }
 
-api::HttpOptions http_options(const Session& session, admission::ApiKeys keys,
-                              std::string_view sandbox_level) {
+api::HttpOptions http_options(Session& session, std::string_view sandbox_level) {
   const cli::Settings& settings = session.settings.values;
   const MediaSources& sources = session.sources;
   api::HttpOptions http;
@@ -127,7 +139,10 @@ api::HttpOptions http_options(const Session& session, admission::ApiKeys keys,
   http.n_threads = settings.n_http_threads;
   http.limits = settings.limits;
   http.sandbox_level = sandbox_level;
-  http.keys = std::move(keys);
+  http.keys = std::move(session.keys);
+  http.admin_keys = std::move(session.admin_keys);
+  // Checked when the settings were loaded.
+  if (auto rules = admission::parse_cache_rules(settings.cache_rules)) http.cache_rules = *rules;
   http.media_sources = {sources.fetcher != nullptr, sources.root.has_value(),
                         sources.uploads != nullptr};
   http.uploads = sources.uploads.get();
@@ -166,7 +181,7 @@ ExitCode serve(Session& session, SignalWatcher& signals, const cli::Terminal& te
   pipeline::Pipeline& pipeline = *session.pipeline;
   metrics::Metrics& metrics = *session.metrics;
   api::HttpServer server(
-      http_options(session, std::move(session.keys), level), pipeline,
+      http_options(session, level), pipeline,
       [&pipeline, &metrics, uploads = session.sources.uploads.get()] {
         pipeline.publish_gauges();
         if (uploads != nullptr) metrics.set_upload_bytes(uploads->total_bytes());
@@ -201,6 +216,11 @@ ExitCode run(const cli::ServeOptions& options, SignalWatcher& signals,
   set_log_level((*session)->settings.values.log_level);
   set_log_format((*session)->settings.values.log_format);
   return serve(**session, signals, terminal);
+}
+
+ExitCode run(const cli::CacheOptions& options, SignalWatcher& /*signals*/,
+             const cli::Terminal& terminal) {
+  return run_cache(options, terminal);
 }
 
 ExitCode run(const cli::VersionOptions& options, SignalWatcher& /*signals*/,

@@ -172,12 +172,10 @@ Result<FeatureDisk> open_feature_disk(const cli::Settings& settings,
   return disk;
 }
 
-std::unique_ptr<pipeline::Pipeline> start_pipeline(const cli::Settings& settings,
-                                                   runtime::LoadedModel model,
-                                                   const media::DecoderZygotes& decoders,
-                                                   const MediaSources& sources,
-                                                   const FeatureDisk& disk, const Clock& clock,
-                                                   metrics::Metrics& metrics) {
+std::unique_ptr<pipeline::Pipeline> start_pipeline(
+    const cli::Settings& settings, runtime::LoadedModel model,
+    const media::DecoderZygotes& decoders, const MediaSources& sources, const FeatureDisk& disk,
+    const admission::ApiKeys& keys, const Clock& clock, metrics::Metrics& metrics) {
   pipeline::PipelineOptions options;
   options.decoder.zygotes = decoders;
   options.limits = settings.limits;
@@ -192,6 +190,7 @@ std::unique_ptr<pipeline::Pipeline> start_pipeline(const cli::Settings& settings
   options.features = {settings.feature_cache_bytes, !settings.feature_cache_f32};
   options.feature_disk = disk.tier.get();
   options.encoder = disk.encoder;
+  options.tenants = cache::TenantNames(keys.stable_names());
   return std::make_unique<pipeline::Pipeline>(std::move(model), options, clock, metrics);
 }
 

@@ -59,12 +59,11 @@ Result<FeatureDisk> open_feature_disk(const cli::Settings& settings,
 
 /// Starts every stage.
 /// @param decoders, sources, disk  outlive the pipeline
-std::unique_ptr<pipeline::Pipeline> start_pipeline(const cli::Settings& settings,
-                                                   runtime::LoadedModel model,
-                                                   const media::DecoderZygotes& decoders,
-                                                   const MediaSources& sources,
-                                                   const FeatureDisk& disk, const Clock& clock,
-                                                   metrics::Metrics& metrics);
+/// @param keys                     whose tenants an operator may name
+std::unique_ptr<pipeline::Pipeline> start_pipeline(
+    const cli::Settings& settings, runtime::LoadedModel model,
+    const media::DecoderZygotes& decoders, const MediaSources& sources, const FeatureDisk& disk,
+    const admission::ApiKeys& keys, const Clock& clock, metrics::Metrics& metrics);
 
 metrics::BuildInfo build_info();
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <span>
 
 namespace tessera::cache {
@@ -77,26 +78,29 @@ const EntryPlace* DiskIndex::find(const Digest& key) const {
   return found == by_key_.end() ? nullptr : &found->second->place;
 }
 
-const EntryPlace* DiskIndex::use(const Digest& key) {
+const EntryPlace* DiskIndex::use(const Digest& key, std::int64_t now) {
   const auto found = by_key_.find(key);
   if (found == by_key_.end()) return nullptr;
   entries_.splice(entries_.end(), entries_, found->second);
+  found->second->used = now;
   return &found->second->place;
 }
 
-std::optional<std::vector<EntryPlace>> DiskIndex::make_room(std::size_t n_bytes) {
+std::optional<std::vector<EntryPlace>> DiskIndex::make_room(std::size_t n_bytes, std::int64_t now) {
   const std::size_t needed = disk_bytes(n_bytes);
   if (needed > bytes_max_) return std::nullopt;
   std::vector<EntryPlace> gone;
   while (!entries_.empty() && (n_bytes_ + needed > bytes_max_ || entries_.size() >= entries_max_)) {
+    // A clock that was set back makes nothing younger than new.
+    evicted_seconds_ += std::max<std::int64_t>(now - entries_.front().used, 0);
     gone.push_back(take(entries_.begin()));
   }
   return gone;
 }
 
-void DiskIndex::insert(const EntryPlace& place, std::size_t n_bytes) {
+void DiskIndex::insert(const EntryPlace& place, std::size_t n_bytes, std::int64_t used) {
   if (by_key_.contains(place.key)) return;
-  entries_.push_back({place, disk_bytes(n_bytes)});
+  entries_.push_back({place, disk_bytes(n_bytes), used});
   by_key_.emplace(place.key, std::prev(entries_.end()));
   if (place.expires != 0) expiries_.insert({place.expires, place.key});
   n_bytes_ += disk_bytes(n_bytes);
@@ -125,6 +129,20 @@ std::vector<EntryPlace> DiskIndex::take_tenant(const TenantFolder& folder) {
     entry = next;
   }
   return gone;
+}
+
+std::optional<std::int64_t> DiskIndex::oldest_use() const {
+  if (entries_.empty()) return std::nullopt;
+  return entries_.front().used;
+}
+
+std::map<TenantFolder, TenantUse> DiskIndex::by_tenant(std::int64_t now) const {
+  std::map<TenantFolder, TenantUse> all;
+  for (const Entry& entry : entries_) {
+    const auto idle = std::chrono::seconds(std::max<std::int64_t>(now - entry.used, 0));
+    all[entry.place.folder].add(entry.n_bytes, idle);
+  }
+  return all;
 }
 
 EntryPlace DiskIndex::take(Entries::iterator entry) {

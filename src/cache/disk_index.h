@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "cache/cache_report.h"
 #include "core/digest.h"
 
 namespace tessera::cache {
@@ -59,19 +61,21 @@ class DiskIndex {
   const EntryPlace* find(const Digest& key) const;
 
   /// The same; it is now the one that was used last.
-  const EntryPlace* use(const Digest& key);
+  /// @param now  here and below, seconds since 1970
+  const EntryPlace* use(const Digest& key, std::int64_t now);
 
   /// Takes out what must go so that a file of n_bytes has room; the ones used longest ago first.
   /// @return  nothing when it is larger than the whole budget: then nothing goes
-  std::optional<std::vector<EntryPlace>> make_room(std::size_t n_bytes);
+  std::optional<std::vector<EntryPlace>> make_room(std::size_t n_bytes, std::int64_t now);
 
   /// As the one that was used last. A key that is there already stays as it is.
-  void insert(const EntryPlace& place, std::size_t n_bytes);
+  /// @param used  when that was
+  void insert(const EntryPlace& place, std::size_t n_bytes, std::int64_t used);
 
   /// False when this very entry is not there.
   bool erase(const EntryPlace& place);
 
-  /// Takes out what expired at or before `now`, in seconds since 1970.
+  /// Takes out what expired at or before `now`.
   std::vector<EntryPlace> take_expired(std::int64_t now);
 
   std::vector<EntryPlace> take_tenant(const TenantFolder& folder);
@@ -79,10 +83,20 @@ class DiskIndex {
   std::size_t size() const { return entries_.size(); }
   std::size_t n_bytes() const { return n_bytes_; }
 
+  /// When the entry was used that was used longest ago; nothing when there is none.
+  std::optional<std::int64_t> oldest_use() const;
+
+  /// Of all that make_room() took out: seconds since each was used, together.
+  std::int64_t evicted_seconds() const { return evicted_seconds_; }
+
+  /// Walks over all entries.
+  std::map<TenantFolder, TenantUse> by_tenant(std::int64_t now) const;
+
  private:
   struct Entry {
     EntryPlace place;
     std::size_t n_bytes = 0;  // disk_bytes()
+    std::int64_t used = 0;
   };
   using Entries = std::list<Entry>;  // used longest ago first
 
@@ -94,6 +108,7 @@ class DiskIndex {
   std::unordered_map<Digest, Entries::iterator> by_key_;
   std::set<std::pair<std::int64_t, Digest>> expiries_;  // the next first; without those of never
   std::size_t n_bytes_ = 0;
+  std::int64_t evicted_seconds_ = 0;
 };
 
 }  // namespace tessera::cache

@@ -55,20 +55,20 @@ TEST(DiskIndex, OtherNamesAreNoneOfOurs) {
 
 TEST(DiskIndex, WhatWasUsedLongestAgoGoesFirst) {
   DiskIndex index(3 * kBlock);
-  for (const int i : {1, 2, 3}) index.insert(place(i), 1);
-  EXPECT_NE(index.use(test_key(1)), nullptr);
+  for (const int i : {1, 2, 3}) index.insert(place(i), 1, 0);
+  EXPECT_NE(index.use(test_key(1), 0), nullptr);
 
-  EXPECT_EQ(index.make_room(1), places({2}));
-  index.insert(place(4), 1);
-  EXPECT_EQ(index.make_room(kBlock), places({3, 1}));
+  EXPECT_EQ(index.make_room(1, 0), places({2}));
+  index.insert(place(4), 1, 0);
+  EXPECT_EQ(index.make_room(kBlock, 0), places({3, 1}));
   EXPECT_EQ(index.n_bytes(), kBlock);
 }
 
 TEST(DiskIndex, CountsWholeBlocks) {
   DiskIndex index(10 * kBlock);
-  index.insert(place(1), 1);
-  index.insert(place(2), 4097);
-  index.insert(place(2), 4097);  // is there already
+  index.insert(place(1), 1, 0);
+  index.insert(place(2), 4097, 0);
+  index.insert(place(2), 4097, 0);  // is there already
 
   EXPECT_EQ(index.n_bytes(), kBlock + kBlock + 4096);
   EXPECT_EQ(index.size(), 2U);
@@ -76,24 +76,24 @@ TEST(DiskIndex, CountsWholeBlocks) {
 
 TEST(DiskIndex, WhatIsLargerThanTheBudgetDrivesNothingOut) {
   DiskIndex index(2 * kBlock);
-  index.insert(place(1), 1);
+  index.insert(place(1), 1, 0);
 
-  EXPECT_FALSE(index.make_room(3 * kBlock));
+  EXPECT_FALSE(index.make_room(3 * kBlock, 0));
   EXPECT_EQ(index.size(), 1U);
 }
 
 TEST(DiskIndex, TheNumberOfEntriesIsBounded) {
   DiskIndex index(1'000'000'000, 2);
-  for (const int i : {1, 2}) index.insert(place(i), 1);
+  for (const int i : {1, 2}) index.insert(place(i), 1, 0);
 
-  EXPECT_EQ(index.make_room(1), places({1}));
+  EXPECT_EQ(index.make_room(1, 0), places({1}));
 }
 
 TEST(DiskIndex, TakesOutWhatExpired) {
   DiskIndex index(10 * kBlock);
-  index.insert(place(1), 1);
-  index.insert(place(2, kAnna, 100), 1);
-  index.insert(place(3, kAnna, 200), 1);
+  index.insert(place(1), 1, 0);
+  index.insert(place(2, kAnna, 100), 1, 0);
+  index.insert(place(3, kAnna, 200), 1, 0);
 
   EXPECT_TRUE(index.take_expired(99).empty());
   EXPECT_EQ(index.take_expired(100), std::vector{place(2, kAnna, 100)});
@@ -103,9 +103,9 @@ TEST(DiskIndex, TakesOutWhatExpired) {
 
 TEST(DiskIndex, TakesOutATenantAndNoOther) {
   DiskIndex index(10 * kBlock);
-  index.insert(place(1), 1);
-  index.insert(place(2, kBen, 50), 1);
-  index.insert(place(3), 1);
+  index.insert(place(1), 1, 0);
+  index.insert(place(2, kBen, 50), 1, 0);
+  index.insert(place(3), 1, 0);
 
   EXPECT_EQ(index.take_tenant(kAnna), places({1, 3}));
   EXPECT_EQ(index.size(), 1U);
@@ -114,13 +114,34 @@ TEST(DiskIndex, TakesOutATenantAndNoOther) {
 
 TEST(DiskIndex, ErasesThisEntryAndNotAnotherOfItsName) {
   DiskIndex index(10 * kBlock);
-  index.insert(place(1, kAnna, 100), 1);
+  index.insert(place(1, kAnna, 100), 1, 0);
 
   EXPECT_FALSE(index.erase(place(1, kAnna, 200)));
   EXPECT_FALSE(index.erase(place(2)));
   EXPECT_TRUE(index.erase(place(1, kAnna, 100)));
   EXPECT_EQ(index.n_bytes(), 0U);
   EXPECT_TRUE(index.take_expired(1000).empty());
+}
+
+TEST(DiskIndex, AgesAreTimesSinceTheLastUse) {
+  DiskIndex index(2 * kBlock);
+  EXPECT_EQ(index.oldest_use(), std::nullopt);
+  index.insert(place(1), 1, 100);
+  index.insert(place(2, kBen), 1, 110);
+  EXPECT_EQ(index.oldest_use(), 100);
+  EXPECT_NE(index.use(test_key(1), 130), nullptr);
+  EXPECT_EQ(index.oldest_use(), 110);
+
+  const auto all = index.by_tenant(140);
+  EXPECT_EQ(all.at(kAnna).oldest_use, std::chrono::seconds(10));
+  EXPECT_EQ(all.at(kBen).last_use, std::chrono::seconds(30));
+  EXPECT_EQ(all.at(kBen).n_bytes, kBlock);
+  EXPECT_EQ(all.at(kBen).n_entries, 1U);
+
+  EXPECT_EQ(index.make_room(1, 150), std::vector{place(2, kBen)});
+  EXPECT_EQ(index.evicted_seconds(), 40);
+  EXPECT_EQ(index.make_room(kBlock, 120), std::vector<EntryPlace>{});
+  EXPECT_EQ(index.make_room(2 * kBlock - 512, 120), std::nullopt);
 }
 
 }  // namespace

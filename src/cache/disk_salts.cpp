@@ -104,6 +104,21 @@ DiskSalts::Age DiskSalts::age(const TenantFolder& folder) {
   return tenants_[folder].age;
 }
 
+bool DiskSalts::has(const TenantFolder& folder) {
+  MutexLock lock(mutex_);
+  const auto tenant = tenants_.find(folder);
+  return tenant != tenants_.end() && tenant->second.salt.has_value();
+}
+
+std::vector<TenantFolder> DiskSalts::folders() {
+  MutexLock lock(mutex_);
+  std::vector<TenantFolder> all;
+  for (const auto& [folder, tenant] : tenants_) {
+    if (tenant.salt) all.push_back(folder);
+  }
+  return all;
+}
+
 SecretKey DiskSalts::key_of(const SecretKey& salt, const std::string& name) const {
   return secret_.derive("tenant 1", joined(salt.bytes(), bytes_of(name)));
 }

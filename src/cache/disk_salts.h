@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cache/disk_files.h"
 #include "cache/disk_index.h"
@@ -50,6 +51,12 @@ class DiskSalts {
   Result<void> forget(const TenantFolder& folder);
 
   Age age(const TenantFolder& folder);
+
+  /// Whether key() would give one.
+  bool has(const TenantFolder& folder);
+
+  /// Of all tenants that have a salt.
+  std::vector<TenantFolder> folders();
 
  private:
   struct Tenant {

@@ -88,6 +88,12 @@ UniqueFd open_secret(const std::string& path) {
 
 }  // namespace
 
+Result<SecretKey> load_secret(const std::string& path) {
+  const UniqueFd file = open_secret(path);
+  if (!file) return unusable("cannot be opened");
+  return read_secret(file.get());
+}
+
 Result<SecretKey> load_or_make_secret(const std::string& path) {
   UniqueFd file = open_secret(path);
   if (!file && errno == ENOENT) {

@@ -14,4 +14,7 @@ namespace tessera::cache {
 ///          file, is too short or too long, or others may read or change it)
 Result<SecretKey> load_or_make_secret(const std::string& path);
 
+/// The same, but a missing one is an error.
+Result<SecretKey> load_secret(const std::string& path);
+
 }  // namespace tessera::cache

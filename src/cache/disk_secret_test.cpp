@@ -30,6 +30,14 @@ TEST_F(DiskSecretTest, IsMadeOnceAndForItsOwnerAlone) {
   EXPECT_NE(load_or_make_secret(path_)->bytes(), made->bytes());
 }
 
+TEST_F(DiskSecretTest, IsNotMadeWhereItIsOnlyRead) {
+  EXPECT_EQ(load_secret(path_).error().reason, "cache_secret_unusable");
+  EXPECT_FALSE(fs::exists(path_));
+
+  const auto made = load_or_make_secret(path_);
+  EXPECT_EQ(load_secret(path_)->bytes(), made->bytes());
+}
+
 TEST_F(DiskSecretTest, ComesFromEveryByteOfAFileThatAnOperatorMade) {
   write_file(path_, std::string(64, 'a') + "\n");
   fs::permissions(path_, fs::perms::owner_read);

@@ -12,8 +12,7 @@
 namespace tessera::cache {
 namespace {
 
-/// Of this format; another one lives beside it and touches nothing here.
-constexpr std::string_view kVersionFolder = "features-1";
+constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 
 std::size_t rows_bytes(const Embedding& embedding) {
   return embedding.rows.size() * sizeof(float);
@@ -41,7 +40,7 @@ std::int64_t DiskTier::system_seconds() {
 Result<std::unique_ptr<DiskTier>> DiskTier::open(DiskTierOptions options, WallClock wall_clock) {
   // The first makes the folder, the second the one inside.
   TSR_ASSIGN_OR_RETURN(const auto outer, DiskFiles::open(options.folder));
-  const std::string folder = options.folder + "/" + std::string(kVersionFolder);
+  const std::string folder = version_folder(options.folder);
   TSR_ASSIGN_OR_RETURN(auto files, DiskFiles::open(folder));
   const std::string secret_file =
       options.secret_file.empty() ? folder + "/secret" : options.secret_file;
@@ -52,7 +51,7 @@ Result<std::unique_ptr<DiskTier>> DiskTier::open(DiskTierOptions options, WallCl
 Result<std::unique_ptr<DiskTier>> DiskTier::open(DiskTierOptions options, WallClock wall_clock,
                                                  std::unique_ptr<DiskFiles> files,
                                                  const SecretKey& secret) {
-  TSR_ASSIGN_OR_RETURN(UniqueFd lock, files->lock("lock"));
+  TSR_ASSIGN_OR_RETURN(UniqueFd lock, files->lock(std::string(kLockName)));
   std::unique_ptr<DiskTier> tier(new DiskTier(std::move(options), std::move(wall_clock),
                                               std::move(files), secret, std::move(lock)));
   TSR_RETURN_IF_ERROR(tier->scan());
@@ -70,6 +69,10 @@ DiskTier::DiskTier(DiskTierOptions options, WallClock wall_clock, std::unique_pt
       lock_(std::move(lock)),
       salts_(*files_, secret),
       index_(options_.bytes_max) {}
+
+std::string version_folder(const std::string& cache_dir) {
+  return cache_dir + "/features-1";
+}
 
 SecretKey DiskTier::key_secret() const {
   return secret_.derive("feature keys 1");
@@ -101,15 +104,16 @@ Result<void> DiskTier::scan() {
     }
   }
   std::ranges::sort(all, {}, &Left::used_ns);
+  const std::int64_t now = wall_clock_();
   for (const Left& left : all) {
-    const auto evicted = index_.make_room(left.n_bytes);
+    const auto evicted = index_.make_room(left.n_bytes, now);
     if (!evicted || index_.find(left.place.key) != nullptr) {
       doomed_.push_back(left.place.path());
       continue;
     }
     stats_.n_evicted += evicted->size();
     doom(*evicted);
-    index_.insert(left.place, left.n_bytes);
+    index_.insert(left.place, left.n_bytes, left.used_ns / kNanosecondsPerSecond);
   }
   drop_expired();
   return {};
@@ -131,7 +135,7 @@ std::optional<DiskTier::Found> DiskTier::find(const Digest& key, TenantId tenant
   {
     MutexLock lock(mutex_);
     drop_expired();
-    const EntryPlace* const known = index_.use(key);
+    const EntryPlace* const known = index_.use(key, wall_clock_());
     if (known == nullptr || known->folder != folder || !tenant_key) {
       ++stats_.n_misses;
       return std::nullopt;
@@ -145,6 +149,7 @@ std::optional<DiskTier::Found> DiskTier::find(const Digest& key, TenantId tenant
     return std::nullopt;
   }
   ++stats_.n_hits;
+  ++hits_[folder];
   stats_.saved += entry->cost;
   Found found{std::move(entry->embedding), entry->cost, std::nullopt};
   if (entry->expires != 0) {
@@ -203,23 +208,6 @@ void DiskTier::store(const Digest& key, TenantId tenant, std::shared_ptr<const E
   work_.notify_one();
 }
 
-Result<void> DiskTier::forget(TenantId tenant) {
-  const TenantFolder folder = salts_.folder(name_of(tenant));
-  auto forgotten = salts_.forget(folder);
-  {
-    // What is being written now has an older age and is not taken into the index.
-    MutexLock lock(mutex_);
-    const std::vector<EntryPlace> places = index_.take_tenant(folder);
-    stats_.n_forgotten += places.size();
-    doom(places);
-    std::erase_if(writes_, [&folder](const Write& write) { return write.folder == folder; });
-    n_writing_bytes_ = 0;
-    for (const Write& write : writes_) n_writing_bytes_ += rows_bytes(*write.embedding);
-  }
-  if (!forgotten) turn_off(forgotten.error());
-  return forgotten;
-}
-
 DiskTierStats DiskTier::stats() {
   MutexLock lock(mutex_);
   drop_expired();
@@ -227,6 +215,10 @@ DiskTierStats DiskTier::stats() {
   stats.n_entries = index_.size();
   stats.n_bytes = index_.n_bytes();
   stats.on = on_;
+  stats.evicted_age = std::chrono::seconds(index_.evicted_seconds());
+  if (const auto used = index_.oldest_use()) {
+    stats.oldest_use = std::chrono::seconds(std::max<std::int64_t>(wall_clock_() - *used, 0));
+  }
   return stats;
 }
 

@@ -24,10 +24,12 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -58,6 +60,12 @@ struct DiskTierOptions {
   std::size_t writing_bytes_max = kWritingBytesMax;
 };
 
+/// Inside cache_dir: of this format. Another one lives beside it and touches nothing here.
+std::string version_folder(const std::string& cache_dir);
+
+/// Inside that; whoever has it locked has the folder.
+inline constexpr std::string_view kLockName = "lock";
+
 /// Counters since the start, and what is there now.
 struct DiskTierStats {
   std::uint64_t n_hits = 0;
@@ -66,10 +74,12 @@ struct DiskTierStats {
   std::uint64_t n_dropped = 0;  // not written: too many wait
   std::uint64_t n_evicted = 0;  // for room
   std::uint64_t n_expired = 0;
-  std::uint64_t n_forgotten = 0;   // with their tenant
-  std::uint64_t n_unreadable = 0;  // cut, changed, of another secret, or gone
-  std::uint64_t n_errors = 0;      // of the file system
-  Duration saved{};                // encoding that hits made unnecessary
+  std::uint64_t n_forgotten = 0;       // with their tenant
+  std::uint64_t n_unreadable = 0;      // cut, changed, of another secret, or gone
+  std::uint64_t n_errors = 0;          // of the file system
+  Duration saved{};                    // encoding that hits made unnecessary
+  Duration evicted_age{};              // of all evicted together, since the last use
+  std::optional<Duration> oldest_use;  // since the entry was used that was used longest ago
   std::size_t n_entries = 0;
   std::size_t n_bytes = 0;
   bool on = true;
@@ -115,9 +125,24 @@ class DiskTier {
   void store(const Digest& key, TenantId tenant, std::shared_ptr<const Embedding> embedding,
              Duration cost, std::optional<Duration> time_to_live);
 
+  TenantFolder folder(const std::string& name) const { return salts_.folder(name); }
+  TenantFolder folder(TenantId tenant) const { return salts_.folder(name_of(tenant)); }
+
+  /// Whether anything was written for a tenant, by this start or an earlier one.
+  bool knows(const TenantFolder& folder) { return salts_.has(folder); }
+
   /// Makes everything of a tenant unreadable, at once.
+  /// @return  how many entries that were
   /// @errors  resource_exhausted or unavailable (`cache_dir_unusable`): the salt may be there still
-  Result<void> forget(TenantId tenant);
+  Result<std::size_t> forget(const TenantFolder& folder);
+  Result<std::size_t> forget(TenantId tenant) { return forget(folder(tenant)); }
+
+  /// The same for everybody who is known when it is called.
+  Result<std::size_t> forget_all();
+
+  /// Whose entries are here. Walks over all of them.
+  std::map<TenantFolder, TenantUse> by_tenant();
+  std::size_t bytes_max() const { return options_.bytes_max; }
 
   /// Waits until what was queued is written.
   void flush();
@@ -173,6 +198,7 @@ class DiskTier {
   std::vector<std::string> doomed_ TSR_GUARDED_BY(mutex_);  // files to remove
   bool busy_ TSR_GUARDED_BY(mutex_) = false;
   DiskTierStats stats_ TSR_GUARDED_BY(mutex_);
+  std::map<TenantFolder, std::uint64_t> hits_ TSR_GUARDED_BY(mutex_);  // of tenants with salts
 
   std::jthread thread_;
 };

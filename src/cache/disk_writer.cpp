@@ -64,7 +64,7 @@ Result<void> DiskTier::do_write(const Write& write) {
   {
     MutexLock lock(mutex_);
     if (salts_.age(write.folder) == write.age) {
-      index_.insert(place, n_bytes);
+      index_.insert(place, n_bytes, wall_clock_());
       ++stats_.n_written;
       return {};
     }
@@ -79,7 +79,7 @@ Result<bool> DiskTier::make_room(const Digest& key, std::size_t n_bytes) {
   {
     MutexLock lock(mutex_);
     if (index_.find(key) != nullptr) return false;
-    evicted = index_.make_room(n_bytes);
+    evicted = index_.make_room(n_bytes, wall_clock_());
     if (!evicted) return false;
     stats_.n_evicted += evicted->size();
   }

@@ -7,7 +7,7 @@
 namespace tessera::cache {
 namespace {
 
-/// Beside its rows: nodes of the two containers, the entry and the vector, rounded up.
+/// Beside its rows: nodes of the four containers, the entry and the vector, rounded up.
 constexpr std::size_t kEntryBytes = 512;
 
 /// What an entry without a time to live gets; far enough for any process.
@@ -78,7 +78,10 @@ std::shared_ptr<const Embedding> FeatureCache::find(const Digest& key) {
     order_.erase(entry.place);
     entry.place = place_of(key, entry);
     order_.insert(entry.place);
+    uses_.splice(uses_.end(), uses_, entry.use);
+    entry.used = clock_.now();
     ++stats_.n_hits;
+    ++hits_[entry.tenant];
     stats_.saved += entry.cost;
     rows = entry.rows;
   }
@@ -101,25 +104,72 @@ std::shared_ptr<const Embedding> FeatureCache::store(const Digest& key, TenantId
   drop_expired();
   if (n_bytes > options_.bytes_max || entries_.contains(key)) return shared;
   make_room(n_bytes);
-  entry.expires = clock_.now() + time_to_live.value_or(kForever);
+  entry.used = clock_.now();
+  entry.expires = entry.used + time_to_live.value_or(kForever);
   entry.place = place_of(key, entry);
   order_.insert(entry.place);
   expiries_.insert({entry.expires, key});
-  entries_.emplace(key, std::move(entry));
+  Entry& kept = entries_.emplace(key, std::move(entry)).first->second;
+  kept.use = uses_.insert(uses_.end(), &kept);
   stats_.n_bytes += n_bytes;
   return shared;
 }
 
-void FeatureCache::forget(TenantId tenant) {
+std::size_t FeatureCache::forget(TenantId tenant) {
+  return erase_forgotten(tenant);
+}
+
+std::size_t FeatureCache::forget_all() {
+  return erase_forgotten(std::nullopt);
+}
+
+/// @param tenant  nothing = everybody's
+std::size_t FeatureCache::erase_forgotten(std::optional<TenantId> tenant) {
   MutexLock lock(mutex_);
+  ++n_forgets_;
+  if (tenant) {
+    hits_.erase(*tenant);
+  } else {
+    hits_.clear();
+  }
+  std::size_t n_entries = 0;
   for (auto entry = entries_.begin(); entry != entries_.end();) {
     const auto next = std::next(entry);
-    if (entry->second.tenant == tenant) {
-      ++stats_.n_forgotten;
+    if (!tenant || entry->second.tenant == *tenant) {
+      ++n_entries;
       erase(entry);
     }
     entry = next;
   }
+  stats_.n_forgotten += n_entries;
+  return n_entries;
+}
+
+std::uint64_t FeatureCache::n_forgets() {
+  MutexLock lock(mutex_);
+  return n_forgets_;
+}
+
+void FeatureCache::drop(const Digest& key) {
+  MutexLock lock(mutex_);
+  const auto entry = entries_.find(key);
+  if (entry == entries_.end()) return;
+  ++stats_.n_forgotten;
+  erase(entry);
+}
+
+std::map<TenantId, TenantUse> FeatureCache::by_tenant() {
+  MutexLock lock(mutex_);
+  drop_expired();
+  const TimePoint now = clock_.now();
+  std::map<TenantId, TenantUse> all;
+  for (const auto& [key, entry] : entries_) {
+    all[entry.tenant].add(entry.rows->n_bytes(), now - entry.used);
+  }
+  for (auto& [tenant, use] : all) {
+    if (const auto hits = hits_.find(tenant); hits != hits_.end()) use.n_hits = hits->second;
+  }
+  return all;
 }
 
 FeatureCacheStats FeatureCache::stats() {
@@ -127,6 +177,7 @@ FeatureCacheStats FeatureCache::stats() {
   drop_expired();
   FeatureCacheStats stats = stats_;
   stats.n_entries = entries_.size();
+  if (!uses_.empty()) stats.oldest_use = clock_.now() - uses_.front()->used;
   return stats;
 }
 
@@ -153,7 +204,9 @@ void FeatureCache::make_room(std::size_t n_bytes) {
   while (!order_.empty() && stats_.n_bytes + n_bytes > options_.bytes_max) {
     age_ = order_.begin()->worth;
     ++stats_.n_evicted;
-    erase(entries_.find(order_.begin()->key));
+    const auto entry = entries_.find(order_.begin()->key);
+    stats_.evicted_age += clock_.now() - entry->second.used;
+    erase(entry);
   }
 }
 
@@ -167,6 +220,7 @@ void FeatureCache::drop_expired() {
 
 void FeatureCache::erase(Entries::iterator entry) {
   order_.erase(entry->second.place);
+  uses_.erase(entry->second.use);
   expiries_.erase({entry->second.expires, entry->first});
   stats_.n_bytes -= entry->second.rows->n_bytes();
   entries_.erase(entry);

@@ -12,6 +12,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -19,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "cache/cache_report.h"
 #include "core/clock.h"
 #include "core/digest.h"
 #include "core/embedding.h"
@@ -38,8 +41,10 @@ struct FeatureCacheStats {
   std::uint64_t n_misses = 0;
   std::uint64_t n_evicted = 0;  // for room
   std::uint64_t n_expired = 0;
-  std::uint64_t n_forgotten = 0;  // with their tenant
-  Duration saved{};               // encoding that hits made unnecessary
+  std::uint64_t n_forgotten = 0;       // with their tenant
+  Duration saved{};                    // encoding that hits made unnecessary
+  Duration evicted_age{};              // of all evicted together, since the last use
+  std::optional<Duration> oldest_use;  // since the entry was used that was used longest ago
   std::size_t n_entries = 0;
   std::size_t n_bytes = 0;
 };
@@ -68,8 +73,20 @@ class FeatureCache {
                                          Duration cost, bool keep,
                                          std::optional<Duration> time_to_live = {});
 
-  /// Drops everything of one tenant.
-  void forget(TenantId tenant);
+  /// Drops everything of one tenant, or of all.
+  /// @return  how many entries that were
+  std::size_t forget(TenantId tenant);
+  std::size_t forget_all();
+
+  /// How often anything was forgotten: what was read elsewhere before the last time is stale.
+  std::uint64_t n_forgets();
+
+  /// Drops one entry, if it is there.
+  void drop(const Digest& key);
+
+  /// Whose entries are here. Walks over all of them.
+  std::map<TenantId, TenantUse> by_tenant();
+  std::size_t bytes_max() const { return options_.bytes_max; }
 
   /// Also drops what has expired, which otherwise goes with the next find() or store().
   FeatureCacheStats stats();
@@ -89,6 +106,8 @@ class FeatureCache {
     Duration cost{};
     Place place;        // in order_
     TimePoint expires;  // its place in expiries_
+    TimePoint used;
+    std::list<const Entry*>::iterator use;  // its place in uses_
   };
   using Entries = std::unordered_map<Digest, Entry>;
 
@@ -97,6 +116,7 @@ class FeatureCache {
   void make_room(std::size_t n_bytes) TSR_REQUIRES(mutex_);
   void drop_expired() TSR_REQUIRES(mutex_);
   void erase(Entries::iterator entry) TSR_REQUIRES(mutex_);
+  std::size_t erase_forgotten(std::optional<TenantId> tenant);
 
   const FeatureCacheOptions options_;
   const Clock& clock_;
@@ -104,6 +124,9 @@ class FeatureCache {
   Entries entries_ TSR_GUARDED_BY(mutex_);
   std::set<Place> order_ TSR_GUARDED_BY(mutex_);
   std::set<std::pair<TimePoint, Digest>> expiries_ TSR_GUARDED_BY(mutex_);  // the next first
+  std::list<const Entry*> uses_ TSR_GUARDED_BY(mutex_);  // used longest ago first
+  std::map<TenantId, std::uint64_t> hits_ TSR_GUARDED_BY(mutex_);
+  std::uint64_t n_forgets_ TSR_GUARDED_BY(mutex_) = 0;
   double age_ TSR_GUARDED_BY(mutex_) = 0;  // worth of the last evicted
   std::uint64_t n_uses_ TSR_GUARDED_BY(mutex_) = 0;
   FeatureCacheStats stats_ TSR_GUARDED_BY(mutex_);

@@ -162,7 +162,7 @@ TEST_F(FeatureCacheTest, ATenantCanBeForgotten) {
   put(2, seconds(1), TenantId{2});
   put(3, seconds(1), TenantId{1});
 
-  cache_->forget(TenantId{1});
+  EXPECT_EQ(cache_->forget(TenantId{1}), 2U);
 
   EXPECT_FALSE(has(1));
   EXPECT_TRUE(has(2));
@@ -227,6 +227,61 @@ TEST_F(FeatureCacheTest, ManyThreadsMayUseIt) {
   threads.clear();
 
   EXPECT_LE(cache_->stats().n_bytes, 20'000U);
+}
+
+TEST_F(FeatureCacheTest, EverybodyCanBeForgotten) {
+  open(1'000'000);
+  put(1, seconds(1), TenantId{1});
+  put(2, seconds(1), TenantId{2});
+
+  EXPECT_EQ(cache_->forget_all(), 2U);
+
+  EXPECT_FALSE(has(1));
+  EXPECT_FALSE(has(2));
+  EXPECT_EQ(cache_->stats().n_forgotten, 2U);
+  EXPECT_EQ(cache_->stats().n_bytes, 0U);
+  EXPECT_EQ(cache_->n_forgets(), 1U);
+}
+
+TEST_F(FeatureCacheTest, AgesAreTimesSinceTheLastUse) {
+  open(8'000);  // three
+  EXPECT_EQ(cache_->stats().oldest_use, std::nullopt);
+  put(1);
+  clock_.advance(seconds(10));
+  put(2);
+  put(3);
+  EXPECT_EQ(cache_->stats().oldest_use, seconds(10));
+  EXPECT_TRUE(has(1));
+  clock_.advance(seconds(5));
+  EXPECT_EQ(cache_->stats().oldest_use, seconds(5));
+
+  put(4);  // 2 goes, which nobody used for five seconds
+  EXPECT_EQ(cache_->stats().evicted_age, seconds(5));
+  clock_.advance(seconds(1));
+  put(5);
+  EXPECT_EQ(cache_->stats().evicted_age, seconds(5 + 6));
+}
+
+TEST_F(FeatureCacheTest, KnowsWhoseEntriesAreHere) {
+  open(1'000'000);
+  put(1, seconds(1), TenantId{1});
+  clock_.advance(seconds(10));
+  put(2, seconds(1), TenantId{1});
+  put(3, seconds(1), TenantId{2});
+  EXPECT_TRUE(has(2));
+  EXPECT_TRUE(has(2));
+  clock_.advance(seconds(3));
+
+  auto all = cache_->by_tenant();
+
+  ASSERT_EQ(all.size(), 2U);
+  const TenantUse& first = all[TenantId{1}];
+  EXPECT_EQ(first.n_entries, 2U);
+  EXPECT_EQ(first.n_bytes, 2U * 2560U);
+  EXPECT_EQ(first.n_hits, 2U);
+  EXPECT_EQ(first.oldest_use, seconds(13));
+  EXPECT_EQ(first.last_use, seconds(3));
+  EXPECT_EQ(all[TenantId{2}].n_hits, 0U);
 }
 
 }  // namespace

@@ -5,19 +5,26 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
 
+#include "cache/cache_report.h"
 #include "cache/disk_tier.h"
 #include "cache/feature_cache.h"
+#include "cache/tenant_names.h"
 #include "core/request.h"
 
 namespace tessera::cache {
 
 class FeatureStore {
  public:
-  /// @param disk   may be null: then there is no such tier; outlives the store
-  /// @param clock  outlives the store
-  FeatureStore(const FeatureCacheOptions& memory, const Clock& clock, DiskTier* disk = nullptr)
-      : memory_(memory, clock), disk_(disk) {}
+  /// @param disk     may be null: then there is no such tier; outlives the store
+  /// @param tenants  who an operator may name
+  /// @param clock    outlives the store
+  FeatureStore(const FeatureCacheOptions& memory, const Clock& clock, DiskTier* disk = nullptr,
+               TenantNames tenants = {})
+      : memory_(memory, clock), disk_(disk), tenants_(std::move(tenants)) {}
 
   /// Null = not there. May read one file.
   std::shared_ptr<const Embedding> find(const Digest& key, TenantId tenant,
@@ -36,9 +43,21 @@ class FeatureStore {
   std::shared_ptr<const Embedding> store(const Digest& key, TenantId tenant, Embedding embedding,
                                          Duration cost, const CachePolicy& policy);
 
-  /// Makes everything of a tenant unreadable, in every tier.
-  /// @errors  those of DiskTier::forget()
-  Result<void> forget(TenantId tenant);
+  /// Makes everything of a tenant unreadable, in every tier. What a request computes that runs
+  /// meanwhile may be kept.
+  /// @param tenant  as TenantNames reads it
+  /// @errors        not_found (`tenant_unknown`: nobody of that name, and nothing of it on disk);
+  ///                those of DiskTier::forget()
+  Result<ForgottenEntries> forget(std::string_view tenant);
+
+  /// Whom forget() would take for that, if this start has a number for it.
+  std::optional<TenantId> number_of(std::string_view tenant) const { return meant(tenant).number; }
+
+  /// The same of everybody.
+  Result<ForgottenEntries> forget_all();
+
+  /// Walks over every entry.
+  CacheReport report();
 
   FeatureCacheStats memory_stats() { return memory_.stats(); }
 
@@ -46,8 +65,20 @@ class FeatureStore {
   DiskTierStats disk_stats();
 
  private:
+  struct Meant {
+    std::optional<TenantId> number;
+    std::optional<TenantFolder> folder;
+  };
+  Meant meant(std::string_view tenant) const;
+  std::optional<TenantId> tenant_of(const TenantFolder& folder) const;
+
   FeatureCache memory_;
   DiskTier* const disk_;
+  const TenantNames tenants_;
 };
+
+/// "folder:t-…" and back.
+std::string folder_label(const TenantFolder& folder);
+std::optional<TenantFolder> parse_folder_label(std::string_view label);
 
 }  // namespace tessera::cache

@@ -16,7 +16,7 @@ namespace {
 // 78 columns leave room for the margin of an 80-column terminal.
 constexpr std::size_t kWidth = 78;
 
-constexpr std::array<CommandHelp, 5> kCommands{{
+constexpr std::array<CommandHelp, 6> kCommands{{
     {"", "tessera COMMAND [OPTIONS]",
      "Answers questions about images with vision-language models, and shows what each stage of the "
      "work cost. `tessera COMMAND --help` explains each command.",
@@ -35,6 +35,13 @@ constexpr std::array<CommandHelp, 5> kCommands{{
      "Shows what images would cost, without running the model: size as sent and as planned, tiles, "
      "visual tokens, and estimates of computation and KV memory.",
      "tessera plan receipt.jpg chart.png --json"},
+    {"cache", "tessera cache stats|list|purge [OPTIONS]",
+     "Shows or empties the cache of image features. `stats`: how full each tier is and what it "
+     "saved. `list`: what each tenant has in it. `purge`: makes what one tenant or everybody has "
+     "unreadable at once, in memory and on disk. It asks a running server, with the operator's "
+     "key, "
+     "or works on the folder of one that has stopped.",
+     "tessera cache purge --tenant alice --admin-key-file admin-key"},
     {"version", "tessera version [OPTIONS]", "Says what runs: version and runtime.",
      "tessera version --json"},
 }};

@@ -44,13 +44,13 @@ TEST_P(CommandHelpOf, HasAnExampleAndTheExitCodes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CommandHelpOf,
-                         ::testing::Values("", "ask", "serve", "plan", "version"),
+                         ::testing::Values("", "ask", "serve", "plan", "cache", "version"),
                          [](const auto& info) {
                            return info.param.empty() ? "tessera" : info.param;
                          });
 
 TEST(CommandHelp, ExamplesCanBeParsed) {
-  for (const char* name : {"ask", "serve", "plan", "version"}) {
+  for (const char* name : {"ask", "serve", "plan", "cache", "version"}) {
     // Split as a shell would: at blanks, quotes keep together.
     std::vector<std::string> arguments;
     std::istringstream words{std::string(command_help(name).example)};

@@ -51,6 +51,7 @@ struct RawCommand {
   bool json = false;
   bool quiet = false;
   bool print_config = false;
+  bool all = false;
 };
 
 void add_text(RawCommand& command, const std::string& name, const std::string& type,
@@ -117,6 +118,32 @@ void add_image_options(RawCommand& command) {
            "frames to look at of each video [8], animated GIF or WebP [1]");
 }
 
+/// A setting, as `tessera cache` means it.
+void add_setting(RawCommand& command, const std::string& key, const std::string& type,
+                 const std::string& description) {
+  const auto setting = std::ranges::find(setting_table(), key, &SettingDefinition::key);
+  command.app->add_option(flag_name(*setting), command.settings[key], description)
+      ->type_name(type)
+      ->take_last()
+      ->group("options");
+}
+
+void add_cache_options(RawCommand& command) {
+  command.app->add_option("arguments", command.positionals)->group("options");
+  add_text(command, "--tenant", "NAME",
+           "of the key file, or as list shows it; needed by purge, unless --all");
+  command.app->add_flag("--all", command.all, "purge: what everybody has")->group("options");
+  add_text(command, "--url", "URL", "of the server [where the settings host and port say]");
+  add_setting(command, "admin_key_file", "FILE",
+              "file with the key for the server [TESSERA_ADMIN_KEY_FILE; or the key itself is in "
+              "TESSERA_ADMIN_KEY]");
+  add_setting(command, "cache_dir", "FOLDER", "that a server has left: this, and no server");
+  add_setting(command, "cache_secret_file", "FILE",
+              "the folder's secret [TESSERA_CACHE_SECRET_FILE, or in the folder]");
+  add_setting(command, "api_key_file", "FILE",
+              "the server's, for the names of tenants in the folder [TESSERA_API_KEY_FILE]");
+}
+
 void add_json(RawCommand& command, const std::string& what) {
   command.app->add_flag("--json", command.json, what)->group("options");
 }
@@ -126,6 +153,7 @@ struct RawProgram {
   RawCommand ask;
   RawCommand serve;
   RawCommand plan;
+  RawCommand cache;
   RawCommand version;
   bool wants_version = false;
 
@@ -159,6 +187,11 @@ struct RawProgram {
     add_json(plan, "print one JSON object");
     add_text(plan, "--config", "FILE", "TOML file with settings [TESSERA_CONFIG]");
     add_settings(plan, SettingGroup::kMedia);
+
+    add_command(app, cache, "cache");
+    add_cache_options(cache);
+    add_json(cache, "print one JSON object");
+    add_text(cache, "--config", "FILE", "TOML file with settings [TESSERA_CONFIG]");
 
     add_command(app, version, "version");
     add_json(version, "print one JSON object");
@@ -276,6 +309,35 @@ Result<CommandLine> plan_options(const RawCommand& command) {
   return CommandLine(std::move(options));
 }
 
+Result<CacheVerb> cache_verb(const std::vector<std::string>& words) {
+  if (words.empty()) return bad_usage("stats, list or purge is missing", "cache");
+  if (words.size() > 1) return bad_usage("unexpected argument " + words[1], "cache");
+  if (words[0] == "stats") return CacheVerb::kStats;
+  if (words[0] == "list") return CacheVerb::kList;
+  if (words[0] == "purge") return CacheVerb::kPurge;
+  return bad_usage("\"" + words[0] + "\" is none of stats, list, purge", "cache");
+}
+
+Result<CommandLine> cache_options(const RawCommand& command) {
+  CacheOptions options;
+  TSR_ASSIGN_OR_RETURN(options.verb, cache_verb(positionals_of(command)));
+  options.tenant = text_of(command, "--tenant");
+  options.url = text_of(command, "--url");
+  options.json = command.json;
+  options.settings = setting_flags(command);
+  const bool is_purge = options.verb == CacheVerb::kPurge;
+  if (options.tenant && options.tenant->empty()) return bad_usage("--tenant: is empty", "cache");
+  if (command.all && !is_purge) return bad_usage("--all: belongs to purge", "cache");
+  // It cannot be taken back, so that nobody shall do it by leaving something out.
+  if (is_purge && command.all == options.tenant.has_value()) {
+    return bad_usage("purge needs either --tenant NAME or --all", "cache");
+  }
+  if (options.url && options.settings.values.contains("cache_dir")) {
+    return bad_usage("--url and --cache-dir: a server or a folder, not both", "cache");
+  }
+  return CommandLine(std::move(options));
+}
+
 /// Unknown options and words, which CLI11 was told to leave to us.
 Result<void> refuse_extras(const CLI::App& app) {
   const std::vector<std::string> extras = app.remaining();
@@ -307,6 +369,7 @@ Result<CommandLine> to_options(const RawProgram& program) {
   const CLI::App* app = parsed.front();
   if (app == program.ask.app) return ask_options(program.ask);
   if (app == program.plan.app) return plan_options(program.plan);
+  if (app == program.cache.app) return cache_options(program.cache);
   if (app == program.version.app) return CommandLine(VersionOptions{program.version.json});
   return CommandLine(ServeOptions{program.serve.print_config, setting_flags(program.serve)});
 }

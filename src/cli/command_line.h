@@ -84,6 +84,17 @@ struct ServeOptions {
   SettingFlags settings;
 };
 
+/// What `tessera cache` does.
+enum class CacheVerb { kStats, kList, kPurge };
+
+struct CacheOptions {
+  CacheVerb verb = CacheVerb::kStats;
+  std::optional<std::string> tenant;  // nothing with kPurge = everybody
+  std::optional<std::string> url;     // of a server; nothing = where the settings say
+  bool json = false;
+  SettingFlags settings;  // with cache_dir among the flags: that folder, and no server
+};
+
 struct VersionOptions {
   bool json = false;
 };
@@ -94,7 +105,7 @@ struct HelpOptions {
 };
 
 using CommandLine =
-    std::variant<AskOptions, PlanOptions, ServeOptions, VersionOptions, HelpOptions>;
+    std::variant<AskOptions, PlanOptions, ServeOptions, CacheOptions, VersionOptions, HelpOptions>;
 
 /// @param arguments  without the program's name
 /// @errors  invalid_argument (`bad_command_line`); the message ends with where to find help

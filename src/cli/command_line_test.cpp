@@ -206,5 +206,36 @@ TEST(CommandLine, ExitCodesAreDistinctAndExplained) {
   }
 }
 
+TEST(CommandLine, CacheAsksAServerOrAFolder) {
+  const auto stats = parsed<CacheOptions>({"cache", "stats"});
+  EXPECT_EQ(stats.verb, CacheVerb::kStats);
+  EXPECT_FALSE(stats.json);
+  EXPECT_EQ(stats.url, std::nullopt);
+
+  const auto list =
+      parsed<CacheOptions>({"cache", "list", "--json", "--url", "http://x:1", "--tenant", "alice"});
+  EXPECT_EQ(list.verb, CacheVerb::kList);
+  EXPECT_TRUE(list.json);
+  EXPECT_EQ(list.url, "http://x:1");
+  EXPECT_EQ(list.tenant, "alice");
+
+  const auto purge = parsed<CacheOptions>({"cache", "purge", "--all", "--cache-dir", "f"});
+  EXPECT_EQ(purge.verb, CacheVerb::kPurge);
+  EXPECT_EQ(purge.tenant, std::nullopt);
+  EXPECT_EQ(purge.settings.values.at("cache_dir"), "f");
+}
+
+TEST(CommandLine, APurgeOfEverybodyHasToBeSaid) {
+  EXPECT_THAT(message_of({"cache", "purge"}), HasSubstr("either --tenant NAME or --all"));
+  EXPECT_THAT(message_of({"cache", "purge", "--tenant", "a", "--all"}), HasSubstr("either"));
+  EXPECT_THAT(message_of({"cache", "purge", "--tenant", ""}), HasSubstr("--tenant: is empty"));
+  EXPECT_THAT(message_of({"cache", "stats", "--all"}), HasSubstr("--all: belongs to purge"));
+  EXPECT_THAT(message_of({"cache"}), HasSubstr("stats, list or purge is missing"));
+  EXPECT_THAT(message_of({"cache", "clear"}), HasSubstr("none of stats, list, purge"));
+  EXPECT_THAT(message_of({"cache", "list", "x"}), HasSubstr("unexpected argument x"));
+  EXPECT_THAT(message_of({"cache", "list", "--url", "http://x", "--cache-dir", "f"}),
+              HasSubstr("a server or a folder, not both"));
+}
+
 }  // namespace
 }  // namespace tessera::cli

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,12 @@ class FakeService final : public pipeline::Service {
 
   void account(const Trace& trace, const std::optional<Error>& error) override {
     accounted.emplace_back(trace, error);
+  }
+
+  pipeline::CacheReport cache_report() override { return {}; }
+  Result<pipeline::ForgottenEntries> forget_features(
+      const std::optional<std::string>& /*tenant*/) override {
+    return pipeline::ForgottenEntries{};
   }
 
   // The script.

@@ -108,6 +108,12 @@ constexpr std::array kTable = std::to_array<SettingDefinition>({
      "a file inside cache_dir",
      "file with the secret that they are encrypted with, at least 32 bytes; made when missing",
      "whoever has the disk but not this file can read none of them"},
+    {"cache_rules", kCache, [](Settings& s) -> SettingField { return &s.cache_rules; }, {}, "",
+     "requests decide",
+     "for whom, where and how long features are kept, with blanks between: scope=request (tenant, "
+     "request, none), tier=memory (all, memory), ttl_seconds=3600 for requests that do not say, "
+     "scope_max=, tier_max=, ttl_seconds_max= for all; a name in the key file may have its own",
+     "an operator knows what tenants were promised"},
 
     {"host", kServer, [](Settings& s) -> SettingField { return &s.host; }, {}, "", "",
      "address to listen on", "reachable from this machine only, until somebody decides otherwise"},
@@ -118,6 +124,10 @@ constexpr std::array kTable = std::to_array<SettingDefinition>({
      "they wait for sockets and for the engine most of the time"},
     {"api_key_file", kServer, [](Settings& s) -> SettingField { return &s.api_key_file; }, {}, "",
      "no key is asked for", "file with the API keys", ""},
+    {"admin_key_file", kServer, [](Settings& s) -> SettingField { return &s.admin_key_file; }, {},
+     "", "nobody may call /admin",
+     "file with the keys for /admin and `tessera cache`, in the form of the API keys' file",
+     "a key of a tenant must not reach what others have"},
     {"log_level", kServer, [](Settings& s) -> SettingField { return &s.log_level; }, {}, "", "",
      "error, warning, info or debug", ""},
     {"log_format", kServer, [](Settings& s) -> SettingField { return &s.log_format; }, {}, "", "",

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "admission/cache_rules.h"
 #include "cli/config_file.h"
 #include "cli/setting_table.h"
 
@@ -132,6 +133,12 @@ Result<void> check_content_log(const Settings& values) {
       "content_log");
 }
 
+Result<void> check_cache_rules(const Settings& values) {
+  auto rules = admission::parse_cache_rules(values.cache_rules);
+  if (rules) return {};
+  return bad_setting("cache_rules: " + rules.error().message, "cache_rules");
+}
+
 Error bad_file(const std::string& name, std::string_view what) {
   return make_error(ErrorCode::kInvalidArgument, "bad_config_file",
                     name + ": " + std::string(what));
@@ -149,6 +156,7 @@ Result<LoadedSettings> load_settings(const SettingInputs& inputs) {
   if (loaded.values.api_key_file.empty()) lift_tenant_limits(loaded.values.limits);
   TSR_RETURN_IF_ERROR(check_together(loaded.values));
   TSR_RETURN_IF_ERROR(check_content_log(loaded.values));
+  TSR_RETURN_IF_ERROR(check_cache_rules(loaded.values));
   return loaded;
 }
 

@@ -51,6 +51,7 @@ struct Settings {
   std::string cache_dir;           // folder of the disk tier; empty = none
   std::size_t cache_dir_bytes = 8192 * kMiB;
   std::string cache_secret_file;  // empty = inside cache_dir
+  std::string cache_rules;        // as admission::parse_cache_rules() takes them
 
   // Media.
   int n_media_threads = 2;
@@ -63,7 +64,8 @@ struct Settings {
   std::string host = "127.0.0.1";
   int port = 8080;  // 0 = any free one
   int n_http_threads = 2;
-  std::string api_key_file;  // empty = no key is asked for
+  std::string api_key_file;    // empty = no key is asked for
+  std::string admin_key_file;  // empty = nobody may call /admin
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
   std::string content_log;          // file of what users send and are answered; empty = none

@@ -267,5 +267,12 @@ TEST_F(ConfigFileOnDisk, IsAnErrorWhenItIsADirectory) {
   EXPECT_THAT(directory.error().message, HasSubstr("cannot be"));
 }
 
+TEST(Settings, RulesOfTheCacheAreCheckedWhenTheyAreRead) {
+  EXPECT_EQ(message_of(with_file("cache_rules = \"tier_max=memory ttl_seconds_max=60\"\n")),
+            "no error");
+  EXPECT_EQ(message_of(with_file("cache_rules = \"tier=disk\"\n")),
+            "cache_rules: tier must be memory or all");
+}
+
 }  // namespace
 }  // namespace tessera::cli

@@ -48,6 +48,7 @@ class Engine {
 
   /// Drops what is kept of a tenant. What runs stays.
   void forget(TenantId tenant) { prefixes_.forget(tenant); }
+  void forget_all() { prefixes_.shrink_to(0); }
 
   /// Ends every request with this error.
   void end_all(const Error& error);

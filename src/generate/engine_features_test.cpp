@@ -228,6 +228,8 @@ TEST_F(EngineFeaturesTest, TheLoopWakesForFeaturesAndForCancellation) {
   kept.land(0);
   kept.asked.recorder->wait_until_ended();
   EXPECT_EQ(kept.asked.recorder->text(), "seen");
+  loop.forget(TenantId{0});
+  loop.forget_all();
   loop.shutdown();
 }
 

@@ -88,12 +88,23 @@ void EngineLoop::forget(TenantId tenant) {
   wake();
 }
 
+void EngineLoop::forget_all() {
+  {
+    MutexLock lock(mutex_);
+    forgets_all_ = true;
+  }
+  wake();
+}
+
 void EngineLoop::forget_tenants() {
   std::vector<TenantId> forgotten;
+  bool all = false;
   {
     MutexLock lock(mutex_);
     forgotten.swap(forgotten_);
+    all = std::exchange(forgets_all_, false);
   }
+  if (all) engine_.forget_all();
   for (const TenantId tenant : forgotten) engine_.forget(tenant);
 }
 

@@ -42,6 +42,8 @@ class EngineLoop {
 
   /// Drops what is kept of a tenant, before the next step. From any thread.
   void forget(TenantId tenant);
+  /// The same of everybody.
+  void forget_all();
 
   /// As of the last step.
   EngineStats stats() const;
@@ -62,6 +64,7 @@ class EngineLoop {
   mutable Mutex mutex_;
   EngineStats stats_ TSR_GUARDED_BY(mutex_);
   std::vector<TenantId> forgotten_ TSR_GUARDED_BY(mutex_);  // since the last step, by operators
+  bool forgets_all_ TSR_GUARDED_BY(mutex_) = false;
   TimePoint progress_ TSR_GUARDED_BY(mutex_);               // end of the last step
   std::jthread thread_;
 };

@@ -39,6 +39,8 @@ enum class MetricId {
   kFeatureSharedTiles,
   kFeatureRemovals,
   kFeatureSavedSeconds,
+  kFeatureEvictedAge,
+  kFeatureOldestUse,
   kFeatureBytes,
   kFeatureEntries,
   kFeatureDropped,
@@ -57,7 +59,7 @@ enum class MetricId {
   kBugs,
 };
 
-inline constexpr std::size_t kMetricCount = 40;
+inline constexpr std::size_t kMetricCount = 42;
 
 struct LabelDefinition {
   std::string_view name;

@@ -164,6 +164,9 @@ struct Metrics::Series {
   std::vector<Counter*> feature_saved = counters_by_label(registry, MetricId::kFeatureSavedSeconds);
   std::vector<Counter*> feature_removals =
       counters_by_two_labels(registry, MetricId::kFeatureRemovals);
+  std::vector<Counter*> feature_evicted_age =
+      counters_by_label(registry, MetricId::kFeatureEvictedAge);
+  std::vector<Gauge*> feature_oldest_use = gauges_by_label(registry, MetricId::kFeatureOldestUse);
   std::vector<Gauge*> feature_bytes = gauges_by_label(registry, MetricId::kFeatureBytes);
   std::vector<Gauge*> feature_entries = gauges_by_label(registry, MetricId::kFeatureEntries);
   std::vector<Counter*> feature_dropped = counters_by_label(registry, MetricId::kFeatureDropped);
@@ -295,6 +298,8 @@ void Metrics::set_feature_cache(FeatureTier tier, const FeatureCacheFigures& fig
   raise(*to.feature_hits[i], static_cast<double>(figures.n_hits));
   raise(*to.feature_misses[i], static_cast<double>(figures.n_misses));
   raise(*to.feature_saved[i], to_seconds(figures.saved));
+  raise(*to.feature_evicted_age[i], to_seconds(figures.evicted_age));
+  to.feature_oldest_use[i]->Set(to_seconds(figures.oldest_use));
   // In the order of the label's values.
   const std::array removals{figures.n_evicted, figures.n_expired, figures.n_forgotten,
                             figures.n_unreadable};

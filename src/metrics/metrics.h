@@ -40,6 +40,8 @@ struct FeatureCacheFigures {
   std::uint64_t n_unreadable = 0;
   std::uint64_t n_dropped = 0;
   std::uint64_t n_errors = 0;
+  Duration evicted_age{};  // since the last use, of all evicted together
+  Duration oldest_use{};
 };
 
 /// Distinct reasons that get a series of their own. docs/errors.md holds about half as many; more

@@ -58,7 +58,8 @@ TEST(Metrics, ExpositionIsAsCommitted) {
   metrics.set_upload_bytes(4096);
   metrics.record_shared_tiles(2);
   metrics.set_feature_cache(FeatureTier::kMemory, {3, 4, 0, 0, 0, milliseconds(500), 10, 1});
-  metrics.set_feature_cache(FeatureTier::kMemory, {9, 4, 2, 1, 1, milliseconds(1500), 2048, 3});
+  metrics.set_feature_cache(FeatureTier::kMemory, {9, 4, 2, 1, 1, milliseconds(1500), 2048, 3, 0, 0,
+                                                   0, milliseconds(2500), milliseconds(4500)});
   metrics.set_feature_cache(FeatureTier::kDisk,
                             {5, 2, 1, 3, 6, milliseconds(700), 4096, 7, 8, 10, 1});
   metrics.record_encode(1024, milliseconds(30));

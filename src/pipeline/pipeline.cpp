@@ -86,7 +86,7 @@ Pipeline::Pipeline(runtime::LoadedModel loaded, const PipelineOptions& options, 
       info_(loaded.model->info()),
       admission_(options.limits),
       feature_keys_(feature_keys(options)),
-      features_(options.features, clock, options.feature_disk),
+      features_(options.features, clock, options.feature_disk, options.tenants),
       observer_(std::make_unique<Observer>(metrics, rates_)),
       engine_(std::move(loaded.executor), loaded.model, engine_options(options), clock,
               observer_.get()),
@@ -163,6 +163,16 @@ Result<StreamReader> Pipeline::submit(Request request, TenantId tenant, Trace tr
     to_media(std::move(in_flight));
   }
   return StreamReader(std::move(stream));
+}
+
+Result<ForgottenEntries> Pipeline::forget_features(const std::optional<std::string>& tenant) {
+  // Kept prompts first: they are in memory, and go whatever the disk does.
+  if (!tenant) {
+    engine_.forget_all();
+    return features_.forget_all();
+  }
+  if (const auto number = features_.number_of(*tenant)) engine_.forget(*number);
+  return features_.forget(*tenant);
 }
 
 void Pipeline::account(const Trace& trace, const std::optional<Error>& error) {
@@ -352,12 +362,14 @@ void Pipeline::publish_gauges() {
   metrics_.set_feature_cache(
       metrics::FeatureTier::kMemory,
       {memory.n_hits, memory.n_misses, memory.n_evicted, memory.n_expired, memory.n_forgotten,
-       memory.saved, memory.n_bytes, memory.n_entries, 0, 0, 0});
+       memory.saved, memory.n_bytes, memory.n_entries, 0, 0, 0, memory.evicted_age,
+       memory.oldest_use.value_or(Duration::zero())});
   const cache::DiskTierStats disk = features_.disk_stats();
   metrics_.set_feature_cache(
       metrics::FeatureTier::kDisk,
       {disk.n_hits, disk.n_misses, disk.n_evicted, disk.n_expired, disk.n_forgotten, disk.saved,
-       disk.n_bytes, disk.n_entries, disk.n_unreadable, disk.n_dropped, disk.n_errors});
+       disk.n_bytes, disk.n_entries, disk.n_unreadable, disk.n_dropped, disk.n_errors,
+       disk.evicted_age, disk.oldest_use.value_or(Duration::zero())});
 }
 
 }  // namespace tessera::pipeline

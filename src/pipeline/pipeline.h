@@ -12,6 +12,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "admission/admission.h"
 #include "cache/feature_keys.h"
@@ -42,6 +44,7 @@ struct PipelineOptions {
   int n_kept_prefixes = 0;                  // generate::EngineOptions::n_kept_prefixes
   int n_step_patches = 0;                   // encode::EncodeOptions::n_patches_max
   std::string encoder;                      // what computes features; only a disk tier needs it
+  cache::TenantNames tenants;               // who an operator may name
 };
 
 /// @thread Service's methods from any thread; construction and shutdown by the owner
@@ -55,6 +58,8 @@ class Pipeline final : public Service {
   const runtime::ModelInfo& model() const override { return info_; }
   bool ready() const override { return !shutting_down_.load(std::memory_order_acquire); }
   Result<StreamReader> submit(Request request, TenantId tenant, Trace trace) override;
+  CacheReport cache_report() override { return features_.report(); }
+  Result<ForgottenEntries> forget_features(const std::optional<std::string>& tenant) override;
   void account(const Trace& trace, const std::optional<Error>& error) override;
 
   /// Refuses new requests and ends every request in flight; joins every thread; writes what the

@@ -3,7 +3,9 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
+#include "cache/cache_report.h"
 #include "core/ids.h"
 #include "core/request.h"
 #include "core/result.h"
@@ -12,6 +14,11 @@
 #include "runtime/runtime.h"
 
 namespace tessera::pipeline {
+
+using cache::CacheReport;
+using cache::ForgottenEntries;
+using cache::TenantUse;
+using cache::TierReport;
 
 /// @thread every method from any thread
 class Service {
@@ -30,6 +37,14 @@ class Service {
   /// @errors       invalid_argument / too_large (above a limit); resource_exhausted (queue full,
   ///               with retry_after); unavailable (shutting down)
   virtual Result<StreamReader> submit(Request request, TenantId tenant, Trace trace) = 0;
+
+  /// What an operator may know of the feature cache, and do with it.
+  virtual CacheReport cache_report() = 0;
+
+  /// Makes what a tenant has in the feature cache unreadable; nothing = everybody's.
+  /// @param tenant  as cache::TenantNames reads it
+  /// @errors        those of cache::FeatureStore::forget(). May wait for the disk.
+  virtual Result<ForgottenEntries> forget_features(const std::optional<std::string>& tenant) = 0;
 
   /// Accounts a finished answer: the trace was finished by the writer, after its last byte.
   virtual void account(const Trace& trace, const std::optional<Error>& error) = 0;
