@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <utility>
 
 namespace tessera::api {
@@ -90,15 +91,13 @@ TEST(ChatRequest, ReadsWhereAndForWhomFeaturesAreKept) {
   using Tier = CachePolicy::Tier;
   struct Case {
     std::string cache;
-    Scope scope;
-    Tier tier;
+    std::optional<Scope> scope = {};
+    std::optional<Tier> tier = {};
   };
   for (const Case& c :
-       {Case{"{}", Scope::kTenant, Tier::kAll},
-        Case{R"({"scope":"tenant","tier":"all"})", Scope::kTenant, Tier::kAll},
-        Case{R"({"scope":"request"})", Scope::kRequest, Tier::kAll},
-        Case{R"({"scope":"none"})", Scope::kNone, Tier::kAll},
-        Case{R"({"tier":"memory","ttl_seconds":60})", Scope::kTenant, Tier::kMemory}}) {
+       {Case{"{}"}, Case{R"({"scope":"tenant","tier":"all"})", Scope::kTenant, Tier::kAll},
+        Case{R"({"scope":"request"})", Scope::kRequest}, Case{R"({"scope":"none"})", Scope::kNone},
+        Case{R"({"tier":"memory","ttl_seconds":60})", {}, Tier::kMemory}}) {
     const auto call = parse_with(R"("tessera":{"cache":)" + c.cache + "}");
     ASSERT_TRUE(call) << call.error().message;
     EXPECT_EQ(call->cache.scope, c.scope) << c.cache;

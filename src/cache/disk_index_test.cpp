@@ -140,7 +140,7 @@ TEST(DiskIndex, AgesAreTimesSinceTheLastUse) {
 
   EXPECT_EQ(index.make_room(1, 150), std::vector{place(2, kBen)});
   EXPECT_EQ(index.evicted_seconds(), 40);
-  EXPECT_EQ(index.make_room(kBlock, 120), std::vector<EntryPlace>{});
+  EXPECT_EQ(index.make_room(1, 120), std::vector<EntryPlace>{});
   EXPECT_EQ(index.make_room(2 * kBlock - 512, 120), std::nullopt);
 }
 

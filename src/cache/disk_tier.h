@@ -37,6 +37,7 @@
 #include "cache/disk_files.h"
 #include "cache/disk_index.h"
 #include "cache/disk_salts.h"
+#include "cache/disk_tier_stats.h"
 #include "cache/secret_key.h"
 #include "cache/tenant_names.h"
 #include "core/clock.h"
@@ -65,25 +66,6 @@ std::string version_folder(const std::string& cache_dir);
 
 /// Inside that; whoever has it locked has the folder.
 inline constexpr std::string_view kLockName = "lock";
-
-/// Counters since the start, and what is there now.
-struct DiskTierStats {
-  std::uint64_t n_hits = 0;
-  std::uint64_t n_misses = 0;
-  std::uint64_t n_written = 0;
-  std::uint64_t n_dropped = 0;  // not written: too many wait
-  std::uint64_t n_evicted = 0;  // for room
-  std::uint64_t n_expired = 0;
-  std::uint64_t n_forgotten = 0;       // with their tenant
-  std::uint64_t n_unreadable = 0;      // cut, changed, of another secret, or gone
-  std::uint64_t n_errors = 0;          // of the file system
-  Duration saved{};                    // encoding that hits made unnecessary
-  Duration evicted_age{};              // of all evicted together, since the last use
-  std::optional<Duration> oldest_use;  // since the entry was used that was used longest ago
-  std::size_t n_entries = 0;
-  std::size_t n_bytes = 0;
-  bool on = true;
-};
 
 /// @thread all methods are thread-safe, but for shutdown()
 class DiskTier {

@@ -65,7 +65,7 @@ class EngineLoop {
   EngineStats stats_ TSR_GUARDED_BY(mutex_);
   std::vector<TenantId> forgotten_ TSR_GUARDED_BY(mutex_);  // since the last step, by operators
   bool forgets_all_ TSR_GUARDED_BY(mutex_) = false;
-  TimePoint progress_ TSR_GUARDED_BY(mutex_);               // end of the last step
+  TimePoint progress_ TSR_GUARDED_BY(mutex_);  // end of the last step
   std::jthread thread_;
 };
 

@@ -174,37 +174,5 @@ RC_GTEST_FIXTURE_PROP(KvPrefixesTest, EveryCellBelongsToTheTree, ()) {
   }
 }
 
-TEST(PromptKey, VisualSegmentsAreTheSameOrNot) {
-  PromptKey one = key("before");
-  PromptPiece image;
-  image.features.bytes[0] = 7;
-  image.n_tokens = 64;
-  image.begin = 6;
-  image.end = 14;  // M-RoPE: fewer positions than tokens
-  PromptPiece text = key("after").pieces.front();
-  text.begin = 14;
-  text.end = 19;
-  one.pieces = {one.pieces.front(), image, text};
-  PromptKey other = one;
-
-  other.pieces[2].tokens[2] = 'x';
-  PromptPlace place = common_prefix(one, other);
-  EXPECT_EQ(place.n_tokens, 6 + 64 + 2);
-  EXPECT_EQ(place.piece, 2U);
-  EXPECT_EQ(place.n_in_piece, 2);
-  EXPECT_EQ(place.position, 16);
-
-  other.pieces[1].features.bytes[0] = 8;
-  place = common_prefix(one, other);
-  EXPECT_EQ(place.n_tokens, 6);
-  EXPECT_EQ(place.piece, 1U);
-  EXPECT_EQ(place.position, 6);
-
-  other.pieces[0].tokens.push_back('!');
-  EXPECT_EQ(common_prefix(one, other).n_tokens, 6) << "its text goes on where the image comes";
-  other.tenant = TenantId{2};
-  EXPECT_EQ(common_prefix(one, other).n_tokens, 0);
-}
-
 }  // namespace
 }  // namespace tessera::generate

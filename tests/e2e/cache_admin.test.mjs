@@ -53,7 +53,9 @@ async function isCached(server, key, n, more = {}) {
     'X-Tessera-Trace': '1',
   });
   assert.equal(answer.status, 200, answer.text);
-  return answer.json.tessera.n_cached_tiles > 0;
+  const { n_cached_tiles: nTiles, n_cached_tokens: nTokens, n_visual_tokens: nVisual } = answer.json.tessera;
+  if (nTiles === 0) assert.ok(nTokens < nVisual, 'its KV cells went with its features');
+  return nTiles > 0;
 }
 
 async function admin(server, method, query = '', key = ADMIN) {

@@ -30,8 +30,9 @@ async function answersOf(server) {
   });
 }
 
+/** Without kept prefixes, so that each answer is computed from features, to the last bit. */
 async function withServer(args, use) {
-  const server = await Server.start({ args });
+  const server = await Server.start({ args: ['--kept-prefixes', '0', ...args] });
   try {
     return await use(server);
   } finally {
