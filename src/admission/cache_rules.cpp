@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -55,8 +56,8 @@ Result<void> read_word(const Table& table, std::string_view name, std::string_vi
 Result<void> read_seconds(std::string_view name, std::string_view text,
                           std::optional<std::chrono::seconds>& value) {
   std::int64_t seconds = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, seconds);
+  const char* const end = std::to_address(text.end());
+  const auto parsed = std::from_chars(std::to_address(text.begin()), end, seconds);
   if (parsed.ec != std::errc() || parsed.ptr != end || seconds < 1 ||
       seconds > kCacheTimeMax.count()) {
     return bad_rule(name, "between 1 and " + std::to_string(kCacheTimeMax.count()));

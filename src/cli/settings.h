@@ -39,7 +39,7 @@ struct Settings {
 
   // Engine.
   int n_sequences = 16;
-  int n_kv_cells = 0;        // shared by the sequences; 0 = two full contexts
+  int n_kv_cells = 0;  // shared by the sequences; 0 = two full contexts
   int n_kept_prefixes = 16;
   int step_token_rows = 64;  // rows of one engine step: generate/engine_options.h says why
   int step_visual_rows = 64;
