@@ -123,6 +123,18 @@ TEST_F(KvPrefixesTest, WhatTwoHaveInCommonIsThereOnce) {
   EXPECT_EQ(prefixes_.n_cells(), kKeptTokensMin + 3 + 3 + 4);
 }
 
+TEST_F(KvPrefixesTest, WhatTwoHaveComputedApartIsThereOnceWhenBothAreKept) {
+  const std::vector<std::string> texts{longer("one"), longer("other"), longer("only")};
+  for (int i = 0; i < 3; ++i) executor_.compute(SequenceId{i}, texts[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < 3; ++i) {
+    prefixes_.keep(key(texts[static_cast<std::size_t>(i)]), SequenceId{i});
+  }
+  for (int i = 0; i < 3; ++i) executor_.remove(SequenceId{i});
+
+  EXPECT_EQ(prefixes_.n_cells(), kKeptTokensMin + 3 + 4 + 2) << "one, ther, ly";
+  EXPECT_EQ(executor_.n_kv_cells_used(), prefixes_.n_cells());
+}
+
 TEST_F(KvPrefixesTest, TenantsNeverMeet) {
   ask(longer("secret"), 1);
   EXPECT_EQ(ask(longer("secret"), 2), 0);
