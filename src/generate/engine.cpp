@@ -141,7 +141,7 @@ void Engine::start_waiting_requests() {
   }
   std::vector<schedule::Need> needs;
   for (const WaitingRequest& waiting : waiting_) needs.push_back(waiting.need.total);
-  if (!needs.empty() && needs.front().n_kv_cells <= free.n_kv_cells) {
+  if (!needs.empty() && schedule::fits(needs.front(), free)) {
     prefixes_.shrink_to(static_cast<int>(free.n_kv_cells - needs.front().n_kv_cells));
   }
   free.n_kv_cells -= prefixes_.n_cells();

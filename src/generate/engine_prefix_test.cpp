@@ -205,6 +205,21 @@ TEST_F(EnginePrefixTest, WhatIsKeptMakesRoomForWhatRuns) {
   EXPECT_EQ(large.recorder->tokens().size(), 180U);
 }
 
+TEST_F(EnginePrefixTest, WhatIsKeptStaysWhileNobodyCouldStart) {
+  FakeOptions fake;
+  fake.n_kv_cells = 2150;    // two long answers, and hardly more
+  fake.n_sequences_max = 5;  // one runs, four are kept
+  start(fake);
+  ask("say:kept", 1);
+  run();
+  const int n_kept = engine_->stats().load.n_kv_cells_kept;
+  const Asked second = ask("count:200", 2);
+  while (second.recorder->tokens().empty()) engine_->step();
+  ask("count:200", 3);
+  engine_->step();
+  EXPECT_GE(engine_->stats().load.n_kv_cells_kept, n_kept) << "the third waits for the second";
+}
+
 TEST_F(EnginePrefixTest, AFullCacheDropsWhatIsKeptBeforeItEndsAnybody) {
   start();
   ask("say:one", 1);
