@@ -354,6 +354,7 @@ void Pipeline::publish_gauges() {
   metrics_.set_queue_depth(metrics::Queue::kFetch, fetch_.queue_depth());
   metrics_.set_queue_depth(metrics::Queue::kMedia, media_.queue_depth());
   metrics_.set_queue_depth(metrics::Queue::kEncode, encode_.queue_depth());
+  observer_->on_load(engine_.stats().load);  // also before the first step
   metrics_.set_vision_bytes(media_.vision_bytes());
   metrics_.set_no_progress(encode_.no_progress(), engine_.no_progress());
   metrics_.set_suspended_tenants(media_.n_suspended());

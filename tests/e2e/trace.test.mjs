@@ -121,6 +121,7 @@ describe('traces of all requests', () => {
 
   test('are in /metrics: their stages sum to their seconds', async () => {
     const atFirst = await untilIdle(holder.server);
+    assert.ok(atFirst.value('tessera_kv_cells_capacity') > 0, 'before any request');
     const bodies = [ask(QUESTION), ask(QUESTION, [SHAPES]), ask(QUESTION, [SHAPES, SHAPES])];
     const answers = await Promise.all(bodies.map((body) => post(holder.server, body, TRACE)));
     const atLast = await untilMetrics(holder.server, 'the end of three requests', (metrics) => {
