@@ -303,9 +303,8 @@ void Engine::report(const TokenBatch& tokens, const VisualBatch& visual, TimePoi
     prefixes_.shrink_to(0);
     for (int id = 0; id < executor_->n_sequences_max(); ++id) executor_->remove(SequenceId{id});
   }
-  if (observer_ == nullptr) return;
-  if (ran) observer_->on_step({n_text_rows, visual.n_rows, clock_.now() - begin});
-  observer_->on_load(stats().load);
+  if (observer_ == nullptr || !ran) return;
+  observer_->on_step({n_text_rows, visual.n_rows, clock_.now() - begin});
 }
 
 void Engine::remove(SequenceId id) {

@@ -49,8 +49,6 @@ class EngineObserver {
  public:
   virtual ~EngineObserver() = default;
   virtual void on_step(const StepReport&) {}
-  /// After every step, also one that only ended requests.
-  virtual void on_load(const EngineLoad&) {}
 };
 
 struct EngineStats {

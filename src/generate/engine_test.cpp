@@ -79,11 +79,11 @@ class EngineTest : public testing::Test, public EngineObserver {
     for (int n_steps = 0; !engine->idle(); ++n_steps) {
       ASSERT_LT(n_steps, 10'000);
       engine->step();
+      loads.push_back(engine->stats().load);
     }
   }
 
   void on_step(const StepReport& report) override { steps.push_back(report); }
-  void on_load(const EngineLoad& load) override { loads.push_back(load); }
 
   std::shared_ptr<FakeControl> control = std::make_shared<FakeControl>();
   ManualClock clock;

@@ -61,11 +61,6 @@ class Pipeline::Observer final : public generate::EngineObserver, public encode:
     }
     metrics_.record_step(step.n_text_rows, step.n_visual_rows, step.duration);
   }
-  void on_load(const generate::EngineLoad& load) override {
-    metrics_.set_running_sequences(load.n_running_sequences);
-    metrics_.set_kv_cells(load.n_kv_cells_used, load.n_kv_cells_kept, load.n_kv_cells);
-    metrics_.set_queue_depth(metrics::Queue::kEngine, load.n_waiting_requests);
-  }
   void on_encode(int n_patches, Duration duration) override {
     rates_.record(WorkRates::Kind::kPatches, n_patches, duration);
     metrics_.record_encode(n_patches, duration);
@@ -354,7 +349,10 @@ void Pipeline::publish_gauges() {
   metrics_.set_queue_depth(metrics::Queue::kFetch, fetch_.queue_depth());
   metrics_.set_queue_depth(metrics::Queue::kMedia, media_.queue_depth());
   metrics_.set_queue_depth(metrics::Queue::kEncode, encode_.queue_depth());
-  observer_->on_load(engine_.stats().load);  // also before the first step
+  const generate::EngineLoad load = engine_.stats().load;
+  metrics_.set_running_sequences(load.n_running_sequences);
+  metrics_.set_kv_cells(load.n_kv_cells_used, load.n_kv_cells_kept, load.n_kv_cells);
+  metrics_.set_queue_depth(metrics::Queue::kEngine, load.n_waiting_requests);
   metrics_.set_vision_bytes(media_.vision_bytes());
   metrics_.set_no_progress(encode_.no_progress(), engine_.no_progress());
   metrics_.set_suspended_tenants(media_.n_suspended());
