@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { median, pictureMaker } from "./image_questions.mjs";
-import { readWords, start } from "./support.mjs";
+import { makeRandom, readWords, start } from "./support.mjs";
 
 const options = readWords({
   model: "models/tessera-tiny/tessera-tiny-f16.gguf",
@@ -30,14 +30,8 @@ const RESAMPLES = 200;
 const POWER_MIN = 0.9;
 const KEYS = { anna: "a-key-of-anna-0123456789", ben: "a-key-of-ben-01234567890" };
 
-/// Mulberry32: seeded, so that a run can be looked at again.
-let state = Number(options.seed);
-function random() {
-  state = (state + 0x6d2b79f5) | 0;
-  let t = Math.imul(state ^ (state >>> 15), 1 | state);
-  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-  return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-}
+/// Seeded, so that a run can be looked at again.
+const random = makeRandom(Number(options.seed));
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 

@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { png } from "../tests/e2e/support/pictures.mjs";
-import { readWords, start } from "./support.mjs";
+import { makeRandom, readWords, start } from "./support.mjs";
 
 // Beside the tier: records of files, and what the allocator keeps of requests that have ended.
 const kSlackBytes = 24 * 2 ** 20;
@@ -35,17 +35,6 @@ const nImages = Number(options.images);
 const nTenants = Number(options.tenants);
 const room = Number(options.room);
 const side = Number(options.side);
-
-/// Numbers in [0, 1) that a seed repeats (mulberry32).
-function makeRandom(seed) {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
-}
 
 /// Ranks 0 … n - 1, of which rank r comes in proportion to 1 / (r + 1) ^ exponent.
 function makeZipf(n, exponent, random) {

@@ -12,9 +12,11 @@ bool shares(const CachePolicy& policy) {
 
 constexpr std::string_view kFolderLabel = "folder:";
 
-TierReport memory_report(const FeatureCacheStats& stats, std::size_t bytes_max) {
+/// What both tiers count.
+template <typename Stats>
+TierReport tier_report(std::string name, const Stats& stats, std::size_t bytes_max) {
   TierReport tier;
-  tier.tier = "memory";
+  tier.tier = std::move(name);
   tier.n_entries = stats.n_entries;
   tier.n_bytes = stats.n_bytes;
   tier.bytes_max = bytes_max;
@@ -29,22 +31,11 @@ TierReport memory_report(const FeatureCacheStats& stats, std::size_t bytes_max) 
 }
 
 TierReport disk_report(const DiskTierStats& stats, std::size_t bytes_max) {
-  TierReport tier;
-  tier.tier = "disk";
+  TierReport tier = tier_report("disk", stats, bytes_max);
   tier.on = stats.on;
-  tier.n_entries = stats.n_entries;
-  tier.n_bytes = stats.n_bytes;
-  tier.bytes_max = bytes_max;
-  tier.n_hits = stats.n_hits;
-  tier.n_misses = stats.n_misses;
-  tier.n_evicted = stats.n_evicted;
-  tier.n_expired = stats.n_expired;
-  tier.n_forgotten = stats.n_forgotten;
   tier.n_unreadable = stats.n_unreadable;
   tier.n_dropped = stats.n_dropped;
   tier.n_errors = stats.n_errors;
-  tier.saved = stats.saved;
-  tier.oldest_use = stats.oldest_use;
   return tier;
 }
 
@@ -125,7 +116,7 @@ std::optional<TenantId> FeatureStore::tenant_of(const TenantFolder& folder) cons
 
 CacheReport FeatureStore::report() {
   CacheReport report;
-  TierReport memory = memory_report(memory_.stats(), memory_.bytes_max());
+  TierReport memory = tier_report("memory", memory_.stats(), memory_.bytes_max());
   for (auto& [tenant, use] : memory_.by_tenant()) {
     use.tenant = tenants_.label(tenant);
     memory.tenants.push_back(std::move(use));

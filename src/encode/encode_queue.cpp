@@ -67,11 +67,11 @@ EncodeQueue::Added EncodeQueue::add(std::unique_ptr<InFlight> request, TimePoint
 /// In the order in which they are served.
 std::vector<EncodeQueue::Waiter*> EncodeQueue::smallest_first(TimePoint now) {
   std::vector<Waiter*> order;
+  // The oldest comes first and stays there, if it has waited long.
+  const bool oldest_is_next = !waiting_.empty() && now - waiting_.front().since > kAgingWindow;
   for (Waiter& waiter : waiting_) {
-    // The oldest comes first and stays there, if it has waited long.
-    const bool oldest_is_next = !order.empty() && now - order.front()->since > kAgingWindow &&
-                                order.front() == &waiting_.front();
-    order.insert(std::ranges::upper_bound(order.begin() + (oldest_is_next ? 1 : 0), order.end(),
+    const bool keeps_first = oldest_is_next && !order.empty();
+    order.insert(std::ranges::upper_bound(order.begin() + (keeps_first ? 1 : 0), order.end(),
                                           waiter.n_patches_left, {}, &Waiter::n_patches_left),
                  &waiter);
   }

@@ -28,6 +28,8 @@ struct MediaPlan {
 struct VisionBytes {
   std::size_t tiles = 0;
   std::size_t features = 0;
+
+  std::size_t all() const { return tiles + features; }
 };
 
 struct MediaRequest {

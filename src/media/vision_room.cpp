@@ -43,7 +43,7 @@ class VisionRoom::Books : public std::enable_shared_from_this<Books> {
         go_on_(std::move(go_on)) {}
 
   Result<bool> enter(MediaRequest& taken) {
-    const std::size_t n = taken.bytes.tiles + taken.bytes.features;
+    const std::size_t n = taken.bytes.all();
     if (n > bytes_max_) return too_large(n, bytes_max_, "limits.vision_bytes_max");
     if (n > tenant_bytes_max_) {
       return too_large(n, tenant_bytes_max_, "limits.tenant_vision_bytes_max");
@@ -60,7 +60,6 @@ class VisionRoom::Books : public std::enable_shared_from_this<Books> {
 
   void give_back(TenantId tenant, std::size_t n) {
     std::vector<MediaRequest> leaving;
-    GoOn go_on;
     {
       MutexLock lock(mutex_);
       n_bytes_ -= n;
@@ -70,15 +69,14 @@ class VisionRoom::Books : public std::enable_shared_from_this<Books> {
       take_stopped(leaving);
       for (auto line = first_line(); line != lines_.end(); line = first_line()) {
         MediaRequest& first = line->second.front().taken;
-        if (!fits(line->first, first.bytes.tiles + first.bytes.features)) break;
+        if (!fits(line->first, first.bytes.all())) break;
         take(first);
         leaving.push_back(std::move(first));
         line->second.pop_front();
         if (line->second.empty()) lines_.erase(line);
       }
-      go_on = go_on_;
     }
-    for (MediaRequest& taken : leaving) go_on(std::move(taken));
+    for (MediaRequest& taken : leaving) go_on_(std::move(taken));
   }
 
   std::vector<MediaRequest> close() {
@@ -129,7 +127,7 @@ class VisionRoom::Books : public std::enable_shared_from_this<Books> {
     auto best = lines_.end();
     for (auto line = lines_.begin(); line != lines_.end(); ++line) {
       const Waiting& first = line->second.front();
-      if (!has_share(line->first, first.taken.bytes.tiles + first.taken.bytes.features)) continue;
+      if (!has_share(line->first, first.taken.bytes.all())) continue;
       if (best == lines_.end() || first.place < best->second.front().place) best = line;
     }
     return best;
@@ -137,7 +135,7 @@ class VisionRoom::Books : public std::enable_shared_from_this<Books> {
 
   void take(MediaRequest& taken) TSR_REQUIRES(mutex_) {
     const TenantId tenant = taken.request->tenant;
-    const std::size_t n_all = taken.bytes.tiles + taken.bytes.features;
+    const std::size_t n_all = taken.bytes.all();
     if (n_all == 0) return;
     n_bytes_ += n_all;
     n_of_tenant_[tenant] += n_all;

@@ -125,7 +125,7 @@ class Encoder {
   virtual Result<Embedding> encode(const PreparedTile& tile, const std::stop_token& stop) = 0;
 
   /// Whether encode_batch() computes its tiles together.
-  virtual bool takes_batches() const { return false; }
+  virtual bool takes_batches() const = 0;
 
   /// Only where takes_batches(). Tiles of one preprocessed width and height: libmtmd scrambles
   /// others in silence.
@@ -133,14 +133,7 @@ class Encoder {
   /// @return       one per tile, as encode() gives them
   /// @errors       as encode(), for all of them
   virtual Result<std::vector<Embedding>> encode_batch(std::span<const PreparedTile* const> tiles,
-                                                      const std::stop_token& stop) {
-    std::vector<Embedding> embeddings;
-    for (const PreparedTile* tile : tiles) {
-      TSR_ASSIGN_OR_RETURN(Embedding embedding, encode(*tile, stop));
-      embeddings.push_back(std::move(embedding));
-    }
-    return embeddings;
-  }
+                                                      const std::stop_token& stop) = 0;
 };
 
 struct LoadOptions {
