@@ -146,8 +146,9 @@ Result<void> check_request(const Request& request, const Limits& limits) {
   }
   if (request.max_output_tokens &&
       (*request.max_output_tokens < 1 || *request.max_output_tokens > limits.output_tokens_max)) {
-    return out_of_range("max_tokens", "between 1 and " + std::to_string(limits.output_tokens_max) +
-                                          ", not " + std::to_string(*request.max_output_tokens));
+    return out_of_range(std::string(request.output_tokens_name),
+                        "between 1 and " + std::to_string(limits.output_tokens_max) + ", not " +
+                            std::to_string(*request.max_output_tokens));
   }
   if (request.n_top_logprobs < 0 || request.n_top_logprobs > kTopLogprobsMax) {
     return out_of_range("top_logprobs", "between 0 and " + std::to_string(kTopLogprobsMax) +

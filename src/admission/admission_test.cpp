@@ -158,6 +158,11 @@ TEST(CheckRequest, RefusesEachFieldAboveItsLimitAndNamesIt) {
       {"max_tokens", "between 1 and 4096, not 4097",
        [](Request& r) { r.max_output_tokens = 4097; }},
       {"max_tokens", "not -1", [](Request& r) { r.max_output_tokens = -1; }},
+      {"max_completion_tokens", "not 4097",
+       [](Request& r) {
+         r.max_output_tokens = 4097;
+         r.output_tokens_name = "max_completion_tokens";
+       }},
       {"top_logprobs", "not 21", [](Request& r) { r.n_top_logprobs = 21; }},
       {"stop", "5 exceeds the limit of 4", [](Request& r) { r.stop.assign(5, "x"); }},
       {"stop", "empty", [](Request& r) { r.stop = {"x", ""}; }},

@@ -69,7 +69,7 @@ std::optional<Reply> refuse_admin(const admission::ApiKeys& admin_keys, std::str
   }
   if (admin_keys.authenticate(key)) return std::nullopt;
   return error_reply(make_error(ErrorCode::kUnauthenticated, "not_an_admin_key",
-                                "this key opens no door of the operator's"),
+                                "this is no admin key of this server"),
                      kForbidden);
 }
 

@@ -242,6 +242,7 @@ Result<void> read_output_size(const Field& body, Request& request) {
     TSR_ASSIGN_OR_RETURN(const std::int64_t value,
                          field->integer(1, std::numeric_limits<std::int64_t>::max()));
     request.max_output_tokens = static_cast<int>(std::min(value, kIntMax));
+    request.output_tokens_name = key;
   }
   if (const std::optional<Field> field = body.find("n")) {
     TSR_ASSIGN_OR_RETURN(const std::int64_t value, field->integer(1));

@@ -53,6 +53,7 @@ TEST(ChatRequest, ReadsEveryField) {
   ASSERT_TRUE(call) << call.error().message;
   const Request& request = call->request;
   EXPECT_EQ(request.max_output_tokens, 7);
+  EXPECT_EQ(request.output_tokens_name, "max_completion_tokens");
   EXPECT_EQ(request.sampling.temperature, 0.F);
   EXPECT_EQ(request.sampling.top_p, 0.5F);
   EXPECT_EQ(request.sampling.top_k, 40);

@@ -67,15 +67,14 @@ TEST_F(CacheCommandTest, AFolderIsShownAndOneTenantForgotten) {
   EXPECT_NE(list.out.find("ben"), std::string::npos);
 
   const Outcome purge = run(folder({"purge", "--tenant", "anna"}));
-  EXPECT_EQ(purge.out, "anna: unreadable now: 0 in memory, 2 on disk\n") << purge.err;
+  EXPECT_EQ(purge.out, "anna: purged 0 in memory and 2 on disk\n") << purge.err;
   EXPECT_EQ(run(folder({"list"})).out.find("anna"), std::string::npos);
   EXPECT_NE(run(folder({"stats", "--json"})).out.find(R"("n_entries":1,)"), std::string::npos);
   const Outcome unknown = run(folder({"purge", "--tenant", "anne"}));
   EXPECT_EQ(unknown.code, cli::ExitCode::kRefused);
   EXPECT_NE(unknown.err.find("there is no such tenant"), std::string::npos);
 
-  EXPECT_EQ(run(folder({"purge", "--all"})).out,
-            "everybody: unreadable now: 0 in memory, 1 on disk\n");
+  EXPECT_EQ(run(folder({"purge", "--all"})).out, "everybody: purged 0 in memory and 1 on disk\n");
 }
 
 TEST_F(CacheCommandTest, AFolderThatAServerHasIsLeftToIt) {

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp
 
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -47,6 +49,15 @@ class TestFolder {
       if (file.is_regular_file() && name.size() > 64) found.push_back(file.path());
     }
     return found;
+  }
+
+  /// As if each entry had been used then, a whole second since 1970: files bear the system's time,
+  /// which goes on while a test holds its own still.
+  void set_used(std::int64_t time) const {
+    const auto used = std::chrono::sys_seconds(std::chrono::seconds(time));
+    for (const auto& entry : entries()) {
+      std::filesystem::last_write_time(entry, std::chrono::file_clock::from_sys(used));
+    }
   }
 
  private:

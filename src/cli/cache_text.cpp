@@ -124,8 +124,8 @@ std::string cache_list_text(const CacheReport& report, bool is_folder) {
 
 std::string purge_text(const pipeline::ForgottenEntries& forgotten,
                        const std::optional<std::string>& tenant) {
-  return tenant.value_or("everybody") + ": unreadable now: " + number(forgotten.n_memory) +
-         " in memory, " + number(forgotten.n_disk) + " on disk\n";
+  return tenant.value_or("everybody") + ": purged " + number(forgotten.n_memory) +
+         " in memory and " + number(forgotten.n_disk) + " on disk\n";
 }
 
 }  // namespace tessera::cli

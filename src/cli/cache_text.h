@@ -20,7 +20,7 @@ std::string cache_stats_text(const pipeline::CacheReport& report, bool is_folder
 /// A row for each tenant and tier.
 std::string cache_list_text(const pipeline::CacheReport& report, bool is_folder);
 
-/// "alice: unreadable now: 3 in memory, 5 on disk"
+/// "alice: purged 3 in memory and 5 on disk"
 std::string purge_text(const pipeline::ForgottenEntries& forgotten,
                        const std::optional<std::string>& tenant);
 

@@ -70,9 +70,8 @@ TEST(CacheText, OneTenantCanBePickedOut) {
 }
 
 TEST(CacheText, APurgeSaysHowMuchIsGone) {
-  EXPECT_EQ(purge_text({3, 5}, "alice"), "alice: unreadable now: 3 in memory, 5 on disk\n");
-  EXPECT_EQ(purge_text({0, 5}, std::nullopt),
-            "everybody: unreadable now: 0 in memory, 5 on disk\n");
+  EXPECT_EQ(purge_text({3, 5}, "alice"), "alice: purged 3 in memory and 5 on disk\n");
+  EXPECT_EQ(purge_text({0, 5}, std::nullopt), "everybody: purged 0 in memory and 5 on disk\n");
 }
 
 TEST(CacheText, AgesHaveTwoUnitsAtMost) {

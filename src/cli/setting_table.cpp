@@ -68,7 +68,7 @@ constexpr std::array kTable = std::to_array<SettingDefinition>({
      "more share the same memory bandwidth for little gain on a CPU"},
     {"kv_cells", kEngine, [](Settings& s) -> SettingField { return &s.n_kv_cells; },
      {0, kTokensMax}, "tokens", "two full contexts",
-     "KV cells shared by all sequences; 0 = default", ""},
+     "KV cells shared by all sequences, rounded up to whole 256; 0 = default", ""},
     {"kept_prefixes", kEngine, [](Settings& s) -> SettingField { return &s.n_kept_prefixes; },
      {0, kSequencesMax}, "prompts", "",
      "prompts whose KV cells are kept after their answer, for requests of the same tenant that "
@@ -157,7 +157,7 @@ constexpr std::array kTable = std::to_array<SettingDefinition>({
      "file: URLs are refused", "folder below which file: URLs may be read",
      "whoever may ask can have every image below it described"},
     {"uploads", kSources, [](Settings& s) -> SettingField { return &s.uploads; }, {}, "", "",
-     "take files at /v1/files and keep them in memory for a while, unless false",
+     "take files at /v1/files and keep them in memory for a while; --uploads=false refuses them",
      "the memory is bounded, and only the key that sent a file can use it"},
 
     {"limits.body_bytes_max", kLimits,

@@ -92,8 +92,9 @@ struct Request {
   std::vector<PendingMedia> pending;  // in the order of media
   SamplingOptions sampling;
   ResponseFormat response_format;
-  std::optional<int> max_output_tokens;  // per choice; unset = the server's default
-  std::vector<std::string> stop;         // ≤ kStopStringsMax, none empty
+  std::optional<int> max_output_tokens;                // per choice; unset = the server's default
+  std::string_view output_tokens_name = "max_tokens";  // what the client calls it; a literal
+  std::vector<std::string> stop;                       // ≤ kStopStringsMax, none empty
   int n_choices = 1;
   bool logprobs = false;
   int n_top_logprobs = 0;

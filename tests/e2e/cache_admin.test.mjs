@@ -238,7 +238,7 @@ describe('tessera cache', () => {
       assert.deepEqual(json.tiers.map(({ tenants }) => tenants.map(({ tenant }) => tenant)), [['ben'], ['ben']]);
 
       const purge = await cache('purge', '--tenant', 'anna');
-      assert.equal(purge.stdout, 'anna: unreadable now: 1 in memory, 1 on disk\n');
+      assert.equal(purge.stdout, 'anna: purged 1 in memory and 1 on disk\n');
       assert.equal(await isCached(server, BEN, 6), true);
       assert.equal(await isCached(server, ANNA, 6), false);
       const again = await cache('purge', '--tenant', 'nobody');
@@ -260,7 +260,7 @@ describe('tessera cache', () => {
       assert.equal((await run(words, { env: { TESSERA_ADMIN_KEY: ADMIN } })).code, OK);
       const wrong = await run(words, { env: { TESSERA_ADMIN_KEY: ANNA } });
       assert.equal(wrong.code, FAILED);
-      assert.equal(wrong.stderr, 'tessera: this key opens no door of the operator\'s\n');
+      assert.equal(wrong.stderr, 'tessera: this is no admin key of this server\n');
       const none = await run(words);
       assert.equal(none.code, USAGE);
       assert.match(none.stderr, /no admin key/);
@@ -289,14 +289,14 @@ describe('tessera cache', () => {
     assert.doesNotMatch(stats.stdout, /memory|hits/);
     assert.match((await cache('list')).stdout, /anna +disk +\d/);
     const purge = await cache('purge', '--tenant', 'anna');
-    assert.match(purge.stdout, /^anna: unreadable now: 0 in memory, \d+ on disk\n$/);
+    assert.match(purge.stdout, /^anna: purged 0 in memory and \d+ on disk\n$/);
     assert.doesNotMatch((await cache('list')).stdout, /anna/);
 
     const again = await start(folder);
     assert.equal(await isCached(again, ANNA, 7), false);
     assert.equal(await isCached(again, BEN, 7), true);
     await again.stop();
-    assert.match((await cache('purge', '--all')).stdout, /^everybody: unreadable now/);
+    assert.match((await cache('purge', '--all')).stdout, /^everybody: purged/);
     const missing = await run(['cache', 'stats', '--cache-dir', path.join(folder.folder, 'none')]);
     assert.equal(missing.code, USAGE);
     assert.match(missing.stderr, /no server has kept features in that folder/);
