@@ -150,6 +150,14 @@ Result<void> check_request(const Request& request, const Limits& limits) {
                         "between 1 and " + std::to_string(limits.output_tokens_max) + ", not " +
                             std::to_string(*request.max_output_tokens));
   }
+  if (request.deadline && *request.deadline > limits.request_timeout) {
+    return make_error(ErrorCode::kInvalidArgument, "limit_not_lower",
+                      "tessera.deadline_ms: " + std::to_string(request.deadline->count()) +
+                          " exceeds this server's " +
+                          std::to_string(limits.request_timeout.count()) +
+                          "; a request may lower a limit, not raise it",
+                      "tessera.deadline_ms");
+  }
   if (request.n_top_logprobs < 0 || request.n_top_logprobs > kTopLogprobsMax) {
     return out_of_range("top_logprobs", "between 0 and " + std::to_string(kTopLogprobsMax) +
                                             ", not " + std::to_string(request.n_top_logprobs));

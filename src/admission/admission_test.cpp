@@ -163,6 +163,8 @@ TEST(CheckRequest, RefusesEachFieldAboveItsLimitAndNamesIt) {
          r.max_output_tokens = 4097;
          r.output_tokens_name = "max_completion_tokens";
        }},
+      {"tessera.deadline_ms", "300001 exceeds this server's 300000",
+       [](Request& r) { r.deadline = std::chrono::milliseconds(300'001); }},
       {"top_logprobs", "not 21", [](Request& r) { r.n_top_logprobs = 21; }},
       {"stop", "5 exceeds the limit of 4", [](Request& r) { r.stop.assign(5, "x"); }},
       {"stop", "empty", [](Request& r) { r.stop = {"x", ""}; }},

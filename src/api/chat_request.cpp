@@ -311,13 +311,24 @@ Result<void> read_cache_wish(const Field& ours, admission::CacheWish& wish) {
   return {};
 }
 
+/// {"deadline_ms": 5000}
+Result<void> read_deadline(const Field& ours, Request& request) {
+  const std::optional<Field> deadline = ours.find("deadline_ms");
+  if (!deadline) return {};
+  TSR_ASSIGN_OR_RETURN(const std::int64_t value,
+                       deadline->integer(1, std::numeric_limits<int>::max()));
+  request.deadline = std::chrono::milliseconds(value);
+  return {};
+}
+
 /// What OpenAI's requests do not have.
 Result<void> read_ours(const Field& body, ChatCall& call) {
   const std::optional<Field> ours = body.find("tessera");
   if (!ours) return {};
-  TSR_RETURN_IF_ERROR(ours->expect_members({"limits", "cache", "visual_tokens"}));
+  TSR_RETURN_IF_ERROR(ours->expect_members({"limits", "cache", "visual_tokens", "deadline_ms"}));
   TSR_RETURN_IF_ERROR(read_limit_wishes(*ours, call.request.limit_wishes));
   TSR_RETURN_IF_ERROR(read_visual_tokens(*ours, call.request.visual_tokens_max));
+  TSR_RETURN_IF_ERROR(read_deadline(*ours, call.request));
   return read_cache_wish(*ours, call.cache);
 }
 

@@ -131,6 +131,18 @@ TEST(ChatRequest, AMisspeltMemberOfOursIsRefusedAndNotRepeated) {
             "ttl_seconds");
 }
 
+TEST(ChatRequest, ADeadlineIsInMillisecondsFromTheArrival) {
+  const auto call = parse_with(R"("tessera":{"deadline_ms":2500})");
+
+  ASSERT_TRUE(call);
+  EXPECT_EQ(call->request.deadline, std::chrono::milliseconds(2500));
+  for (const char* bad : {"0", "-1", "1.5", "\"1s\"", "4294967296"}) {
+    EXPECT_EQ(parse_with(R"("tessera":{"deadline_ms":)" + std::string(bad) + "}").error().param,
+              "tessera.deadline_ms")
+        << bad;
+  }
+}
+
 TEST(ChatRequest, ReadsVisualTokensOfAnImageAndOfAll) {
   const auto call = parse_with(R"("tessera":{"visual_tokens":{"max":512}})");
   ASSERT_TRUE(call) << call.error().message;

@@ -184,6 +184,7 @@ std::unique_ptr<pipeline::Pipeline> start_pipeline(
   options.url_bytes_max = settings.remote_limits.request_bytes_max;
   options.n_token_rows = settings.step_token_rows;
   options.n_visual_rows = settings.step_visual_rows;
+  options.inter_token = std::chrono::milliseconds(settings.itl_slo_ms);
   options.n_step_patches = settings.step_patches;
   options.n_kept_prefixes = settings.n_kept_prefixes;
   options.model_name = settings.model_name;

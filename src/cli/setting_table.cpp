@@ -23,6 +23,7 @@ constexpr std::int64_t kSequencesMax = 256;
 
 // A token per cell; the bound keeps products with row sizes inside 64 bits.
 constexpr std::int64_t kTokensMax = std::int64_t{1} << 24;
+constexpr std::int64_t kMillisecondsMax = 60'000;  // slower than a token a minute is no wish
 
 // More threads than this is a typing error.
 constexpr std::int64_t kThreadsMax = 1024;
@@ -80,6 +81,11 @@ constexpr std::array kTable = std::to_array<SettingDefinition>({
     {"step_visual_rows", kEngine, [](Settings& s) -> SettingField { return &s.step_visual_rows; },
      {1, 65'536}, "rows", "", "visual rows of one engine step",
      "bounds how long an image holds up other answers"},
+    {"itl_slo_ms", kEngine, [](Settings& s) -> SettingField { return &s.itl_slo_ms; },
+     {0, kMillisecondsMax}, "milliseconds", "2.5 times a step that only decodes, at least 50",
+     "longest time between two tokens of an answer while prompts are prefilled beside it: steps "
+     "take fewer rows where more would take longer, but four at least; 0 = default",
+     "with half of the time for each, a prompt takes twice as long as alone, and answers go on"},
     {"step_patches", kEngine, [](Settings& s) -> SettingField { return &s.step_patches; },
      {0, kTokensMax}, "patches", "each tile alone",
      "patches of one encoder step: as many tiles of one shape share it, where the projector can; "

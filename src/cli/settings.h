@@ -43,6 +43,7 @@ struct Settings {
   int n_kept_prefixes = 16;
   int step_token_rows = 64;  // rows of one engine step: generate/engine_options.h says why
   int step_visual_rows = 64;
+  int itl_slo_ms = 0;    // between two tokens of an answer; 0 = schedule/step_budget.h says
   int step_patches = 0;  // of one encoder step with several tiles; 0 = each tile alone
 
   // Cache.

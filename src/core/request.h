@@ -96,6 +96,7 @@ struct Request {
   std::string_view output_tokens_name = "max_tokens";  // what the client calls it; a literal
   std::vector<std::string> stop;                       // ≤ kStopStringsMax, none empty
   int n_choices = 1;
+  std::optional<std::chrono::milliseconds> deadline;  // from its arrival; unset = the server's
   bool logprobs = false;
   int n_top_logprobs = 0;
   std::optional<int> visual_tokens_max;  // of all images together

@@ -62,7 +62,7 @@ Engine::Engine(std::unique_ptr<runtime::Executor> executor,
     : executor_(std::move(executor)),
       model_(std::move(model)),
       options_(options),
-      budget_(budget_of(options, *executor_)),
+      budget_max_(budget_of(options, *executor_)),
       clock_(clock),
       observer_(observer),
       sequences_(
@@ -87,32 +87,54 @@ void Engine::step() {
   take_features();
   start_waiting_requests();
   share_prefixes();
-  const schedule::StepPlan plan = schedule::plan_step(views(), budget_);
+  const std::vector<schedule::SequenceView> sequences = views();
+  const schedule::StepPlan plan = schedule::plan_step(
+      sequences, schedule::step_budget(sequences, costs_, executor_->n_kv_cells_used(),
+                                       options_.inter_token, budget_max_));
   starved_ = plan.empty() && !running_.empty();
   if (starved_) enter_call({});
+  const CallReport text = run(build_token_batch(plan, sequences_));
+  const CallReport visual = run(build_visual_batch(plan, sequences_));
+  report({text, visual, clock_.now() - begin});
+}
 
-  const TokenBatch tokens = build_token_batch(plan, sequences_);
-  if (!tokens.rows.empty()) {
-    enter_call(tokens.parts);
-    const DecodeStatus status = executor_->decode_tokens(tokens.rows);
-    if (status == DecodeStatus::kOk) {
-      commit(tokens, sample(tokens));
-    } else {
-      recover(status, tokens.parts);
-    }
+CallReport Engine::run(const TokenBatch& batch) {
+  if (batch.rows.empty()) return {};
+  enter_call(batch.parts);
+  Measurement measurement = begin_call(costs_.text, static_cast<int>(batch.rows.size()));
+  const DecodeStatus status = executor_->decode_tokens(batch.rows);
+  if (status == DecodeStatus::kOk) {
+    commit(batch, sample(batch));
+    end_call(measurement);
+  } else {
+    recover(status, batch.parts);
   }
+  return measurement.report;
+}
 
-  const VisualBatch visual = build_visual_batch(plan, sequences_);
-  if (!visual.slices.empty()) {
-    enter_call(visual.parts);
-    const DecodeStatus status = executor_->decode_visual(visual.slices);
-    if (status == DecodeStatus::kOk) {
-      commit(visual);
-    } else {
-      recover(status, visual.parts);
-    }
+CallReport Engine::run(const VisualBatch& batch) {
+  if (batch.slices.empty()) return {};
+  enter_call(batch.parts);
+  Measurement measurement = begin_call(costs_.visual, batch.n_rows);
+  const DecodeStatus status = executor_->decode_visual(batch.slices);
+  if (status == DecodeStatus::kOk) {
+    commit(batch);
+    end_call(measurement);
+  } else {
+    recover(status, batch.parts);
   }
-  report(tokens, visual, begin);
+  return measurement.report;
+}
+
+Engine::Measurement Engine::begin_call(schedule::CallCost& cost, int n_rows) {
+  const int n_cells = executor_->n_kv_cells_used();
+  return {cost, {n_rows, 0, cost.seconds(n_rows, n_cells)}, n_cells, clock_.now()};
+}
+
+void Engine::end_call(Measurement& measurement) {
+  CallReport& report = measurement.report;
+  report.seconds = to_seconds(clock_.now() - measurement.begin);
+  measurement.cost.record(report.n_rows, measurement.n_cells, report.seconds);
 }
 
 void Engine::end_stopped_requests() {
@@ -163,7 +185,7 @@ void Engine::start(WaitingRequest waiting) {
     samplers.push_back(std::move(*sampler));
   }
   running_.push_back(std::make_unique<ActiveRequest>(
-      ActiveRequest{std::move(waiting.in_flight), {}, n_started_++, request.n_choices}));
+      ActiveRequest{std::move(waiting.in_flight), {}, n_started_++, request.n_choices, n_steps_}));
   ActiveRequest& active = *running_.back();
   active.key = key_of(*active.in_flight);
   for (std::size_t id = 0, choice = 0; choice < samplers.size(); ++id) {
@@ -183,7 +205,7 @@ void Engine::start(WaitingRequest waiting) {
 std::vector<schedule::SequenceView> Engine::views() const {
   std::vector<schedule::SequenceView> views;
   for (const auto& sequence : sequences_) {
-    if (sequence != nullptr) views.push_back(sequence->view());
+    if (sequence != nullptr) views.push_back(sequence->view(n_steps_));
   }
   return views;
 }
@@ -294,17 +316,15 @@ void Engine::recover(DecodeStatus status, std::span<const BatchPart> parts) {
   }
 }
 
-void Engine::report(const TokenBatch& tokens, const VisualBatch& visual, TimePoint begin) {
-  const int n_text_rows = static_cast<int>(tokens.rows.size());
-  const bool ran = n_text_rows + visual.n_rows > 0;
+void Engine::report(const StepReport& step) {
+  const bool ran = step.n_rows() > 0;
   if (ran) ++n_steps_;
   if (running_.empty() && executor_->n_kv_cells_used() != prefixes_.n_cells()) {
     count_bug();
     prefixes_.shrink_to(0);
     for (int id = 0; id < executor_->n_sequences_max(); ++id) executor_->remove(SequenceId{id});
   }
-  if (observer_ == nullptr || !ran) return;
-  observer_->on_step({n_text_rows, visual.n_rows, clock_.now() - begin});
+  if (observer_ != nullptr && ran) observer_->on_step(step);
 }
 
 void Engine::remove(SequenceId id) {

@@ -27,6 +27,7 @@
 #include "generate/sequence.h"
 #include "runtime/runtime.h"
 #include "schedule/plan_step.h"
+#include "schedule/step_budget.h"
 
 namespace tessera::generate {
 
@@ -81,6 +82,18 @@ class Engine {
   void start(WaitingRequest waiting);
   std::vector<schedule::SequenceView> views() const;
 
+  /// A model call while it runs.
+  struct Measurement {
+    schedule::CallCost& cost;
+    CallReport report;
+    int n_cells = 0;
+    TimePoint begin;
+  };
+  Measurement begin_call(schedule::CallCost& cost, int n_rows);
+  void end_call(Measurement& measurement);
+  CallReport run(const TokenBatch& batch);
+  CallReport run(const VisualBatch& batch);
+
   /// Accounts every running request's time: those with a part in the call that begins, the others.
   void enter_call(std::span<const BatchPart> parts);
   Stage stage_between_calls(const ActiveRequest& request) const;
@@ -90,7 +103,7 @@ class Engine {
   void commit_token(Sequence& sequence, runtime::SampledToken token, TimePoint now);
   /// After a call that did not go well.
   void recover(runtime::DecodeStatus status, std::span<const BatchPart> parts);
-  void report(const TokenBatch& tokens, const VisualBatch& visual, TimePoint begin);
+  void report(const StepReport& step);
 
   Sequence* find(SequenceId id) { return sequences_[static_cast<std::size_t>(id.value)].get(); }
   void remove(SequenceId id);
@@ -100,13 +113,14 @@ class Engine {
   const std::unique_ptr<runtime::Executor> executor_;
   const std::shared_ptr<const runtime::Model> model_;
   const EngineOptions options_;
-  const schedule::StepBudget budget_;
+  const schedule::StepBudget budget_max_;
   const Clock& clock_;
   EngineObserver* const observer_;
 
   std::deque<WaitingRequest> waiting_;                   // oldest first; ≤ options_.n_waiting_max
   std::vector<std::unique_ptr<ActiveRequest>> running_;  // oldest first
   SequenceTable sequences_;
+  schedule::StepCosts costs_;
   KvPrefixes prefixes_;
   bool starved_ = false;
   std::uint64_t n_started_ = 0;

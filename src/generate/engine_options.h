@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "core/clock.h"
 #include "core/limits.h"
@@ -18,6 +19,10 @@ struct EngineOptions {
   /// than there are sequences, so that prefill goes on while all others decode.
   int n_token_rows = 64;
   int n_visual_rows = 64;
+
+  /// From one token of an answer to the next while prompts are prefilled beside it: fewer rows than
+  /// above where they take longer. Zero = schedule/step_budget.h says how long.
+  Duration inter_token{};
 
   /// Prompts whose KV cells are kept after their requests (kv_prefixes.h); they take as many of the
   /// executor's sequences.
@@ -37,11 +42,20 @@ struct EngineLoad {
   int n_kv_cells = 0;
 };
 
+/// One of a step's two model calls, with the sampling after it.
+struct CallReport {
+  int n_rows = 0;  // 0 = it did not run, or failed
+  double seconds = 0;
+  std::optional<double> expected_seconds;  // before it ran; nothing before any was measured
+};
+
 /// One step that ran the model.
 struct StepReport {
-  int n_text_rows = 0;  // decode and text prefill: the token call
-  int n_visual_rows = 0;
+  CallReport text;  // decode and text prefill
+  CallReport visual;
   Duration duration{};  // from planning to the last event
+
+  int n_rows() const { return text.n_rows + visual.n_rows; }
 };
 
 /// @thread called from the engine thread, between two steps; must be cheap and not throw

@@ -362,6 +362,58 @@ TEST_F(EngineTest, AccountsEveryModelCallToTheStageOfEachRequest) {
   }
 }
 
+TEST_F(EngineTest, PrefillIsCutToTheObjectiveWhileSomebodyDecodes) {
+  EngineOptions options;
+  options.inter_token = kTokenCallTime * 2;  // less than a visual call of any size
+  start({}, options);
+  const Asked image = add({.text = "count:1", .images = {{280, 280}}});  // 100 visual tokens
+  run();
+  EXPECT_EQ(steps[1].visual.n_rows, 64) << "nobody waits";
+  steps.clear();
+
+  const Asked text = add({.text = "count:60"});
+  engine->step();
+  const Asked beside = add({.text = "count:1", .images = {{280, 280}}});
+  run();
+
+  int n_visual_rows = 0;
+  for (const StepReport& step : steps) {
+    EXPECT_LE(step.visual.n_rows, schedule::kSliceRowsMin);
+    n_visual_rows += step.visual.n_rows;
+  }
+  EXPECT_EQ(n_visual_rows, 100);
+}
+
+TEST_F(EngineTest, AShortPromptGoesBeforeALongOneThatCameEarlier) {
+  EngineOptions options;
+  options.n_token_rows = 20;
+  start({}, options);
+  const Asked longer = add({.text = "count:1 " + std::string(300, 'x')});
+  const Asked shorter = add({.text = "count:1"});
+  run();
+
+  EXPECT_LT(shorter.recorder->end().trace.total(), longer.recorder->end().trace.total());
+}
+
+TEST_F(EngineTest, ALongPromptIsServedWhileShortOnesKeepComing) {
+  EngineOptions options;
+  options.n_token_rows = 20;  // one short prompt fills it
+  start({}, options);
+  const Asked longer = add({.text = "count:1 " + std::string(300, 'x')});
+  std::vector<Asked> shorter;
+
+  for (int n_steps = 0; longer.recorder->n_ends() == 0; ++n_steps) {
+    ASSERT_LT(n_steps, schedule::kWaitStepsMax);
+    // None begins like another, for what they share they would not compute.
+    shorter.push_back(
+        add({.text = "count:1 " + std::to_string(1000 + n_steps * 7) + std::string(20, 'y')}));
+    engine->step();
+  }
+  run();
+
+  for (const Asked& asked : shorter) EXPECT_EQ(asked.recorder->n_ends(), 1);
+}
+
 TEST_F(EngineTest, ReportsStepsAndLoad) {
   EngineOptions options;
   options.n_visual_rows = 4;
@@ -372,10 +424,10 @@ TEST_F(EngineTest, ReportsStepsAndLoad) {
   run();
 
   ASSERT_EQ(steps.size(), 5U);
-  EXPECT_EQ(steps[0].n_text_rows, 2 + 9);
-  EXPECT_EQ(steps[0].n_visual_rows, 0);
-  EXPECT_EQ(steps[1].n_text_rows, 1);
-  EXPECT_EQ(steps[1].n_visual_rows, 4);
+  EXPECT_EQ(steps[0].text.n_rows, 2 + 9);
+  EXPECT_EQ(steps[0].visual.n_rows, 0);
+  EXPECT_EQ(steps[1].text.n_rows, 1);
+  EXPECT_EQ(steps[1].visual.n_rows, 4);
   EXPECT_EQ(steps[1].duration, kTokenCallTime + kVisualCallTime);
   EXPECT_EQ(loads[1].n_running_sequences, 2);
   EXPECT_EQ(loads[1].n_kv_cells_used, 16);

@@ -1,5 +1,6 @@
 #include "generate/sequence.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/check.h"
@@ -11,13 +12,19 @@ Sequence::Sequence(ActiveRequest& request, const Options& options,
     : request_(request),
       options_(options),
       sampler_(std::move(sampler)),
-      stop_matcher_(request.in_flight->request.stop) {
+      stop_matcher_(request.in_flight->request.stop),
+      n_prompt_(request.in_flight->prompt.n_tokens()) {
   skip_finished_segments();
 }
 
-schedule::SequenceView Sequence::view() const {
-  schedule::SequenceView view{options_.id, request_.arrival, schedule::Phase::kDecode, 1, false};
+schedule::SequenceView Sequence::view(std::uint64_t step) const {
+  schedule::SequenceView view;
+  view.id = options_.id;
+  view.arrival = request_.arrival;
+  view.phase = schedule::Phase::kDecode;
   if (!in_prompt()) return view;
+  view.n_steps = step - std::min(step, request_.first_step);
+  view.n_prompt_left = n_prompt_ - n_prompt_done_;
   if (awaited_) {
     view.phase = schedule::Phase::kAwaitPrefix;
     return view;

@@ -49,6 +49,16 @@ TEST_F(SequenceTest, WalksThroughSegmentsAndThenDecodes) {
   EXPECT_EQ(seq.view().n_left, 1);
 }
 
+TEST_F(SequenceTest, SaysWhatIsLeftOfItsPromptAndHowLongItHasRun) {
+  Sequence& seq = start({.text = "hi", .images = {{28, 56}}});  // 2 + 2 + 4 tokens
+
+  EXPECT_EQ(seq.view(9).n_prompt_left, 8);
+  EXPECT_EQ(seq.view(9).n_steps, 9U);
+  seq.advance(2);
+  EXPECT_EQ(seq.view(10).n_prompt_left, 6);
+  EXPECT_EQ(seq.view(10).n_steps, 10U);
+}
+
 TEST_F(SequenceTest, WantsLogitsOnlyAfterTheLastRowOfThePrompt) {
   Sequence& seq = start({.text = "hi"});  // user h i assistant
   std::vector<runtime::TokenRow> rows;

@@ -24,6 +24,9 @@ constexpr std::array<double, 15> kCallBuckets{
 constexpr std::array<double, 13> kRowBuckets{1,   2,   4,   8,    16,   32,  64,
                                              128, 256, 512, 1024, 2048, 4096};
 
+// An expectation that is off by a tenth is good; by 100 %, a mere order of magnitude.
+constexpr std::array<double, 8> kErrorBuckets{0.02, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 4};
+
 template <typename Enum, std::size_t kCount>
 std::array<std::string_view, kCount> names_of() {
   std::array<std::string_view, kCount> names;
@@ -74,6 +77,9 @@ constexpr std::array<LabelDefinition, 2> kRemovalLabels{{
     {"reason", kRemovalReasons, ""},
 }};
 constexpr std::array<LabelDefinition, 1> kRowLabels{{{"kind", kRowKinds, ""}}};
+constexpr std::array<std::string_view, kCallSizes.size()> kCallSizeNames{"1", "2-8", "9-32",
+                                                                         "33-64", "65+"};
+constexpr std::array<LabelDefinition, 1> kCallSizeLabels{{{"rows", kCallSizeNames, ""}}};
 constexpr std::array<LabelDefinition, 2> kDeathLabels{{
     {"class", kDecoderClasses, ""},
     {"cause", kDeathCauses, ""},
@@ -292,6 +298,11 @@ const std::array<MetricDefinition, kMetricCount> kTable{{
      "One engine step: plan, model calls, sampling."},
     {kStepRows, kHistogram, "tessera_step_rows", "rows", kRowLabels, kRowBuckets,
      "Rows of one engine step, by kind; a kind without rows is not counted."},
+    {kCallCostError, kHistogram, "tessera_call_cost_error_ratio", "ratio", kCallSizeLabels,
+     kErrorBuckets,
+     "How far the time of a model call was from what the scheduler expected, as a part of that "
+     "time, "
+     "by the call's rows; the mean is sum / count."},
     {kQueueDepth,
      kGauge,
      "tessera_queue_depth",

@@ -4,7 +4,9 @@
 // Constant data; usable from any thread.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +14,9 @@
 namespace tessera::metrics {
 
 enum class MetricType { kCounter, kGauge, kHistogram };
+
+/// Model calls of about the same size: the most rows of each.
+inline constexpr std::array kCallSizes{1, 8, 32, 64, std::numeric_limits<int>::max()};
 
 /// In table order, which is also the order of the exposition.
 enum class MetricId {
@@ -47,6 +52,7 @@ enum class MetricId {
   kFeatureErrors,
   kStepSeconds,
   kStepRows,
+  kCallCostError,
   kQueueDepth,
   kNoProgress,
   kVisionBytes,
@@ -59,7 +65,7 @@ enum class MetricId {
   kBugs,
 };
 
-inline constexpr std::size_t kMetricCount = 42;
+inline constexpr std::size_t kMetricCount = 43;
 
 struct LabelDefinition {
   std::string_view name;

@@ -151,6 +151,7 @@ struct Metrics::Series {
   Histogram& encode_seconds = *histograms(registry, MetricId::kEncodeSeconds).front();
   Histogram& step_seconds = *histograms(registry, MetricId::kStepSeconds).front();
   std::vector<Histogram*> step_rows = histograms(registry, MetricId::kStepRows);
+  std::vector<Histogram*> call_cost_error = histograms(registry, MetricId::kCallCostError);
 
   std::vector<Counter*> decoder_deaths = counters_by_two_labels(registry, MetricId::kDecoderDeaths);
   Family<Gauge>& sandbox_level = gauges(registry, MetricId::kSandboxLevel);
@@ -265,6 +266,12 @@ void Metrics::record_step(int n_text_rows, int n_visual_rows, Duration duration)
   series_->step_seconds.Observe(to_seconds(duration));
   if (n_text_rows > 0) series_->step_rows[0]->Observe(n_text_rows);
   if (n_visual_rows > 0) series_->step_rows[1]->Observe(n_visual_rows);
+}
+
+void Metrics::record_call_cost_error(int n_rows, double ratio) {
+  const auto size = std::ranges::lower_bound(kCallSizes, n_rows);
+  const auto place = std::min<std::ptrdiff_t>(size - kCallSizes.begin(), kCallSizes.size() - 1);
+  series_->call_cost_error[static_cast<std::size_t>(place)]->Observe(ratio);
 }
 
 void Metrics::set_queue_depth(Queue queue, std::size_t depth) {

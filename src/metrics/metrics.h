@@ -92,6 +92,9 @@ class Metrics {
 
   /// One engine step.
   void record_step(int n_text_rows, int n_visual_rows, Duration duration);
+  /// A model call took another time than expected.
+  /// @param ratio  |expected − measured| / measured
+  void record_call_cost_error(int n_rows, double ratio);
 
   void set_queue_depth(Queue queue, std::size_t depth);
   void set_upload_bytes(std::size_t n_bytes);

@@ -65,6 +65,9 @@ TEST(Metrics, ExpositionIsAsCommitted) {
   metrics.record_encode(1024, milliseconds(30));
   metrics.record_step(3, 0, microseconds(900));
   metrics.record_step(1, 320, milliseconds(20));
+  metrics.record_call_cost_error(1, 0.04);
+  metrics.record_call_cost_error(9, 0.3);
+  metrics.record_call_cost_error(320, 7);
   metrics.set_queue_depth(Queue::kEncode, 2);
   metrics.set_no_progress(milliseconds(250), milliseconds(20));
   metrics.set_vision_bytes(5000);

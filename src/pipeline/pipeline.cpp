@@ -1,6 +1,7 @@
 #include "pipeline/pipeline.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -32,6 +33,7 @@ generate::EngineOptions engine_options(const PipelineOptions& options) {
   engine.output_tokens_max = options.limits.output_tokens_max;
   engine.n_token_rows = options.n_token_rows;
   engine.n_visual_rows = options.n_visual_rows;
+  engine.inter_token = options.inter_token;
   engine.n_kept_prefixes = options.n_kept_prefixes;
   engine.n_waiting_max = static_cast<std::size_t>(options.limits.requests_max);
   return engine;
@@ -55,11 +57,15 @@ class Pipeline::Observer final : public generate::EngineObserver, public encode:
   Observer(metrics::Metrics& metrics, WorkRates& rates) : metrics_(metrics), rates_(rates) {}
 
   void on_step(const generate::StepReport& step) override {
-    const int n_rows = step.n_text_rows + step.n_visual_rows;
-    if (n_rows >= kPrefillRowsMin) {
-      rates_.record(WorkRates::Kind::kPrefillRows, n_rows, step.duration);
+    if (step.n_rows() >= kPrefillRowsMin) {
+      rates_.record(WorkRates::Kind::kPrefillRows, step.n_rows(), step.duration);
     }
-    metrics_.record_step(step.n_text_rows, step.n_visual_rows, step.duration);
+    metrics_.record_step(step.text.n_rows, step.visual.n_rows, step.duration);
+    for (const generate::CallReport& call : {step.text, step.visual}) {
+      if (!call.expected_seconds || call.seconds <= 0) continue;
+      const double error = std::abs(*call.expected_seconds - call.seconds) / call.seconds;
+      metrics_.record_call_cost_error(call.n_rows, error);
+    }
   }
   void on_encode(int n_patches, Duration duration) override {
     rates_.record(WorkRates::Kind::kPatches, n_patches, duration);
@@ -138,7 +144,8 @@ Result<StreamReader> Pipeline::submit(Request request, TenantId tenant, Trace tr
   std::stop_source stop;
   auto stream = std::make_shared<TokenStream>(stop);
   const RequestId id{n_requests_.fetch_add(1, std::memory_order_relaxed) + 1};
-  const TimePoint deadline = trace.arrival() + options_.limits.request_timeout;
+  const TimePoint deadline =
+      trace.arrival() + request.deadline.value_or(options_.limits.request_timeout);
   auto in_flight = std::make_unique<InFlight>(id, tenant, std::move(request), limits,
                                               std::move(trace), deadline, stop.get_token(), stream);
   in_flight->holds = std::make_shared<admission::Admission::Ticket>(std::move(ticket));
@@ -196,7 +203,8 @@ Result<std::vector<ImageSize>> Pipeline::plan_images(InFlight& request,
 
 /// Names the features of each tile, and takes those that are known.
 /// @return  of each image, whether any is missing
-std::vector<bool> Pipeline::find_features(InFlight& request) {
+/// @errors  deadline_exceeded: those that are missing take longer than there is time
+Result<std::vector<bool>> Pipeline::find_features(InFlight& request) {
   const CachePolicy& policy = request.request.cache;
   const bool plan_only = request.request.plan_only;
   std::vector<bool> is_missing(request.prompt.images.size(), false);
@@ -229,6 +237,11 @@ std::vector<bool> Pipeline::find_features(InFlight& request) {
     request.embeddings.push_back(std::move(known));
   }
   request.tiles.resize(request.embeddings.size());
+  if (!plan_only) {
+    const WorkEstimate work =
+        estimate_work(request.trace.images, request.prompt.n_tokens(), rates_);
+    TSR_RETURN_IF_ERROR(check_deadline(work, request.deadline - clock_.now()));
+  }
   return is_missing;
 }
 
@@ -322,17 +335,10 @@ void Pipeline::end_with_plan(InFlight& request) const {
   report.encode_flops = cost.encode_flops;
   report.prefill_flops = cost.prefill_flops;
   report.kv_bytes = cost.kv_bytes;
-  double n_pixels = 0;
-  double n_patches = 0;
-  for (const ImagePlan& image : report.images) {
-    const int n_missing = image.n_tiles - image.n_cached_tiles;
-    if (n_missing == 0) continue;
-    n_pixels += static_cast<double>(image.source.pixels());
-    n_patches += static_cast<double>(image.n_patches) * n_missing / image.n_tiles;
-  }
-  report.media_decode_seconds = rates_.seconds(WorkRates::Kind::kMediaPixels, n_pixels);
-  report.encode_seconds = rates_.seconds(WorkRates::Kind::kPatches, n_patches);
-  report.prefill_seconds = rates_.seconds(WorkRates::Kind::kPrefillRows, prompt.n_tokens());
+  const WorkEstimate work = estimate_work(report.images, prompt.n_tokens(), rates_);
+  report.media_decode_seconds = work.media_decode;
+  report.encode_seconds = work.encode;
+  report.prefill_seconds = work.prefill;
   request.end_with(std::move(report), clock_.now());
 }
 

@@ -26,6 +26,7 @@
 #include "media/media_stage.h"
 #include "metrics/metrics.h"
 #include "pipeline/service.h"
+#include "pipeline/work_estimate.h"
 #include "pipeline/work_rates.h"
 
 namespace tessera::pipeline {
@@ -38,7 +39,8 @@ struct PipelineOptions {
   std::size_t url_bytes_max = RemoteLimits().request_bytes_max;  // of such media of one request
   int n_token_rows = 64;                                         // of one step
   int n_visual_rows = 64;                                        // of one step
-  std::string model_name;                                        // empty = what the model file says
+  Duration inter_token{};  // generate::EngineOptions::inter_token
+  std::string model_name;  // empty = what the model file says
   cache::FeatureCacheOptions features;
   cache::DiskTier* feature_disk = nullptr;  // outlives the pipeline; null = none
   int n_kept_prefixes = 0;                  // generate::EngineOptions::n_kept_prefixes
@@ -76,7 +78,7 @@ class Pipeline final : public Service {
   Result<void> plan_prompt(InFlight& request, std::span<const ImageSize> sizes) const;
   Result<std::vector<ImageSize>> plan_images(InFlight& request,
                                              std::span<const ImageSize> sizes) const;
-  std::vector<bool> find_features(InFlight& request);
+  Result<std::vector<bool>> find_features(InFlight& request);
   media::VisionBytes vision_bytes(const InFlight& request) const;
   Result<void> prepare_image(InFlight& request, std::size_t image_index, const Image& image) const;
   void to_fetch(std::unique_ptr<InFlight> request);

@@ -2,15 +2,14 @@
 // I/O, no native handle, so that the same code runs under a simulator.
 //
 // A step has two model calls. Call A takes token rows: one for every sequence that decodes, then
-// slices of text prefill, oldest sequence first. Call B takes rows of visual segments, oldest
-// sequence first; a non-causal segment is computed alone and whole.
+// slices of text prefill. Call B takes rows of visual segments; a non-causal segment is computed
+// alone and whole.
 //
-// Nobody waits for ever. Every sequence is finite, and:
-//   call B  The oldest sequence with visual rows gets all the rows there are, so it ends its
-//           segment after finitely many steps; younger ones never delay it.
-//   call A  A sequence needs text prefill before it can decode, and text prefill is served oldest
-//           first. So while a sequence waits for text rows, no younger one can begin to decode;
-//           those that decode already end after finitely many steps, and then there are rows.
+// Prefill goes to whoever has least of its prompt left, in powers of two, so that a short question
+// does not wait for a long video. Who waits ages: kAgingSteps steps weigh as much as half of what
+// is left. Nobody waits for ever: a prompt has fewer than 2³¹ rows, so whoever starts kWaitStepsMax
+// steps after a sequence is never served before it. Those that started earlier are finite, and so
+// is what decodes: where a step has no room for prefill beside it, no sequence begins to decode.
 #pragma once
 
 #include <cstdint>
@@ -34,9 +33,16 @@ struct SequenceView {
   SequenceId id;
   std::uint64_t arrival = 0;  // smaller = older; ties go to the smaller id
   Phase phase = Phase::kPrefillText;
-  int n_left = 1;           // rows left in the current segment; 1 in Phase::kDecode
-  bool non_causal = false;  // of the current visual segment
+  int n_left = 1;             // rows left in the current segment; 1 in Phase::kDecode
+  bool non_causal = false;    // of the current visual segment
+  int n_prompt_left = 1;      // rows until its first output token; counts while it prefills
+  std::uint64_t n_steps = 0;  // since it started
 };
+
+/// Long enough that a question of thirty words overtakes a page of three thousand tokens (2⁷ times
+/// as many) for a hundred steps: some seconds.
+inline constexpr int kAgingSteps = 16;
+inline constexpr int kWaitStepsMax = 31 * kAgingSteps;
 
 /// All at least 1.
 struct StepBudget {

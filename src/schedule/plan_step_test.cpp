@@ -14,15 +14,25 @@ namespace {
 using Ids = std::vector<SequenceId>;
 using Slices = std::vector<Slice>;
 
+SequenceView view_of(int id, Phase phase, int n_left) {
+  SequenceView view;
+  view.id = SequenceId{id};
+  view.arrival = static_cast<std::uint64_t>(id);
+  view.phase = phase;
+  view.n_left = n_left;
+  view.n_prompt_left = n_left;
+  return view;
+}
 SequenceView decoding(int id) {
-  return {SequenceId{id}, static_cast<std::uint64_t>(id), Phase::kDecode, 1, false};
+  return view_of(id, Phase::kDecode, 1);
 }
 SequenceView text(int id, int n_left) {
-  return {SequenceId{id}, static_cast<std::uint64_t>(id), Phase::kPrefillText, n_left, false};
+  return view_of(id, Phase::kPrefillText, n_left);
 }
 SequenceView visual(int id, int n_left, bool non_causal = false) {
-  return {SequenceId{id}, static_cast<std::uint64_t>(id), Phase::kPrefillVisual, n_left,
-          non_causal};
+  SequenceView view = view_of(id, Phase::kPrefillVisual, n_left);
+  view.non_causal = non_causal;
+  return view;
 }
 StepPlan plan(const std::vector<SequenceView>& views, StepBudget budget) {
   return plan_step(views, budget);
@@ -39,10 +49,33 @@ TEST(PlanStep, PrefersDecodeRowsOverPrefill) {
   EXPECT_EQ(result.text, (Slices{{{1}, 6}}));
 }
 
-TEST(PlanStep, FillsTextPrefillOldestFirst) {
-  const StepPlan result = plan({text(3, 5), text(1, 3), text(2, 4)}, {6, 8, 64});
+TEST(PlanStep, FillsTextPrefillWithTheLeastPromptFirst) {
+  // left of the prompt:                     1           2           3
+  std::vector<SequenceView> views = {text(1, 5), text(2, 3), text(3, 4)};
+  views[0].n_prompt_left = 1000;
+  views[1].n_prompt_left = 100;
+  views[2].n_prompt_left = 10;
 
-  EXPECT_EQ(result.text, (Slices{{{1}, 3}, {{2}, 3}}));
+  EXPECT_EQ(plan(views, {6, 8, 64}).text, (Slices{{{3}, 4}, {{2}, 2}}));
+}
+
+TEST(PlanStep, PromptsOfOneSizeGoOldestFirst) {
+  EXPECT_EQ(plan({text(3, 5), text(1, 7), text(2, 4)}, {10, 8, 64}).text,
+            (Slices{{{1}, 7}, {{2}, 3}}));
+}
+
+TEST(PlanStep, AWaitOfSixteenStepsWeighsAsMuchAsHalfOfThePrompt) {
+  for (const auto& [n_steps, first] : {std::pair{7 * kAgingSteps - 1, 2}, {7 * kAgingSteps, 1}}) {
+    std::vector<SequenceView> views = {text(1, 8 << 7), text(2, 8)};
+    views[0].n_steps = static_cast<std::uint64_t>(n_steps);
+
+    EXPECT_EQ(plan(views, {8, 8, 64}).text.front().sequence.value, first) << n_steps;
+  }
+}
+
+TEST(PlanStep, AShortImageGoesBeforeALongOne) {
+  EXPECT_EQ(plan({visual(1, 4000), visual(2, 60)}, {4, 64, 64}).visual,
+            (Slices{{{2}, 60}, {{1}, 4}}));
 }
 
 TEST(PlanStep, RunsVisualRowsInACallOfTheirOwn) {
@@ -53,12 +86,12 @@ TEST(PlanStep, RunsVisualRowsInACallOfTheirOwn) {
 }
 
 TEST(PlanStep, RunsANonCausalSegmentAloneAndWholeAboveTheBudget) {
-  const StepPlan result = plan({visual(1, 20, true), visual(2, 3)}, {4, 8, 64});
+  const StepPlan result = plan({visual(1, 20, true), visual(2, 30)}, {4, 8, 64});
 
   EXPECT_EQ(result.visual, (Slices{{{1}, 20}}));
 }
 
-TEST(PlanStep, LetsANonCausalSegmentWaitForOlderVisualRows) {
+TEST(PlanStep, LetsANonCausalSegmentWaitForVisualRowsBeforeIt) {
   const StepPlan result = plan({visual(1, 2), visual(2, 4, true), visual(3, 9)}, {4, 8, 64});
 
   EXPECT_EQ(result.visual, (Slices{{{1}, 2}, {{3}, 6}}));
@@ -89,6 +122,13 @@ struct Life {
   };
   std::vector<Piece> pieces;  // front = current
   std::uint64_t arrival = 0;
+  std::uint64_t n_steps = 0;
+
+  int n_prompt_left() const {
+    int n_left = 0;
+    for (const Piece& piece : pieces) n_left += piece.phase == Phase::kDecode ? 0 : piece.n_left;
+    return n_left;
+  }
 };
 
 Life arbitrary_life(std::uint64_t arrival, int n_rows_max) {
@@ -116,7 +156,8 @@ std::vector<SequenceView> view(const Lives& lives) {
   std::vector<SequenceView> views;
   for (const auto& [id, life] : lives) {
     const Life::Piece& piece = life.pieces.front();
-    views.push_back({id, life.arrival, piece.phase, piece.n_left, piece.non_causal});
+    views.push_back({id, life.arrival, piece.phase, piece.n_left, piece.non_causal,
+                     life.n_prompt_left(), life.n_steps});
   }
   return views;
 }
@@ -130,6 +171,13 @@ void advance(Lives& lives, SequenceId id, Phase phase, int n_rows) {
   if (piece.n_left > 0) return;
   lives.at(id).pieces.erase(lives.at(id).pieces.begin());
   if (lives.at(id).pieces.empty()) lives.erase(id);
+}
+
+void advance(Lives& lives, const StepPlan& plan) {
+  for (auto& [id, life] : lives) ++life.n_steps;
+  for (const SequenceId id : plan.decode) advance(lives, id, Phase::kDecode, 1);
+  for (const Slice& s : plan.text) advance(lives, s.sequence, Phase::kPrefillText, s.n_rows);
+  for (const Slice& s : plan.visual) advance(lives, s.sequence, Phase::kPrefillVisual, s.n_rows);
 }
 
 void check(const StepPlan& result, const Lives& lives, const StepBudget& budget) {
@@ -172,10 +220,7 @@ RC_GTEST_PROP(PlanStep, KeepsTheBudgetMakesProgressAndFinishesEverySequence, ())
     }
     const StepPlan result = plan_step(view(lives), budget);
     check(result, lives, budget);
-    for (const SequenceId id : result.decode) advance(lives, id, Phase::kDecode, 1);
-    for (const Slice& s : result.text) advance(lives, s.sequence, Phase::kPrefillText, s.n_rows);
-    for (const Slice& s : result.visual)
-      advance(lives, s.sequence, Phase::kPrefillVisual, s.n_rows);
+    advance(lives, result);
   }
 }
 
@@ -193,10 +238,10 @@ RC_GTEST_PROP(PlanStep, GivesTheSamePlanForTheSameSequencesInAnyOrder, ()) {
   RC_ASSERT(plan_step(views, budget) == expected);
 }
 
-// New sequences that keep coming must not delay an old one without end. Each step runs a row of an
-// old sequence, but for those in which younger ones that began to decode while all old ones were in
-// visual segments fill call A. An old one comes back from a visual segment at most three times, and
-// then at most eight younger ones have twelve tokens to go.
+// New sequences that keep coming must not delay an old one without end. Whoever is kWaitStepsMax
+// steps old is before every newcomer: each later step runs a row of an old sequence, but for those
+// that are full of younger ones' output, and those end. A life has at most twelve output tokens,
+// and an old one comes back from a visual segment at most three times.
 RC_GTEST_PROP(PlanStep, AnOldSequenceEndsWhileNewOnesKeepComing, ()) {
   const StepBudget budget{*rc::gen::inRange(1, 5), *rc::gen::inRange(1, 5), 60};
   Lives lives;
@@ -213,13 +258,10 @@ RC_GTEST_PROP(PlanStep, AnOldSequenceEndsWhileNewOnesKeepComing, ()) {
 
   int n_steps = 0;
   while (lives.begin()->first.value < 4) {
-    RC_ASSERT(++n_steps <= n_rows_before + 4 * 3 * 8 * 12);
+    RC_ASSERT(++n_steps <= kWaitStepsMax + n_rows_before + 4 * 3 * 12 * 12);
     if (lives.size() < 12) arrive();
     const StepPlan result = plan_step(view(lives), budget);
-    for (const SequenceId id : result.decode) advance(lives, id, Phase::kDecode, 1);
-    for (const Slice& s : result.text) advance(lives, s.sequence, Phase::kPrefillText, s.n_rows);
-    for (const Slice& s : result.visual)
-      advance(lives, s.sequence, Phase::kPrefillVisual, s.n_rows);
+    advance(lives, result);
   }
 }
 
