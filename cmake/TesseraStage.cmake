@@ -49,10 +49,12 @@ function(tessera_use_pch target kind)
 endfunction()
 
 # Registers a GoogleTest program. LABEL: unit; sandbox (run by the release build too, because the
-# system-call filter of a sanitizer build is wider); model (needs the real runtime, run one at a
+# system-call filter of a sanitizer build is wider); load (run by the release build too, with many
+# times the load); model (needs the real runtime, run one at a
 # time by the release build); tidy (reads the tree).
 add_custom_target(model_tests)
 add_custom_target(sandbox_tests)
+add_custom_target(load_tests)
 function(tessera_test target label)
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${label} TIMEOUT 300)
   if(TARGET ${label}_tests)

@@ -13,6 +13,7 @@
 #include "app/wiring.h"
 #include "cli/media_file.h"
 #include "cli/plan.h"
+#include "cli/simulate.h"
 #include "content_log/content_log.h"
 #include "core/log.h"
 
@@ -221,6 +222,11 @@ ExitCode run(const cli::ServeOptions& options, SignalWatcher& signals,
 ExitCode run(const cli::CacheOptions& options, SignalWatcher& /*signals*/,
              const cli::Terminal& terminal) {
   return run_cache(options, terminal);
+}
+
+ExitCode run(const cli::SimulateOptions& options, SignalWatcher& /*signals*/,
+             const cli::Terminal& terminal) {
+  return cli::run_simulate(options, terminal);
 }
 
 ExitCode run(const cli::VersionOptions& options, SignalWatcher& /*signals*/,

@@ -16,7 +16,7 @@ namespace {
 // 78 columns leave room for the margin of an 80-column terminal.
 constexpr std::size_t kWidth = 78;
 
-constexpr std::array<CommandHelp, 6> kCommands{{
+constexpr std::array<CommandHelp, 7> kCommands{{
     {"", "tessera COMMAND [OPTIONS]",
      "Answers questions about images with vision-language models, and shows what each stage of the "
      "work cost. `tessera COMMAND --help` explains each command.",
@@ -42,6 +42,12 @@ constexpr std::array<CommandHelp, 6> kCommands{{
      "key, "
      "or works on the folder of one that has stopped.",
      "tessera cache purge --tenant alice --admin-key-file admin-key"},
+    {"simulate", "tessera simulate [OPTIONS]",
+     "Shows how long requests would wait under a load, without a model: the scheduler of the "
+     "server "
+     "on a virtual clock and a machine as docs/scheduling.md describes it. The same seed gives the "
+     "same figures.",
+     "tessera simulate --load 0.2 --policy count"},
     {"version", "tessera version [OPTIONS]", "Says what runs: version and runtime.",
      "tessera version --json"},
 }};

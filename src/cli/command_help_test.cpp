@@ -44,13 +44,14 @@ TEST_P(CommandHelpOf, HasAnExampleAndTheExitCodes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CommandHelpOf,
-                         ::testing::Values("", "ask", "serve", "plan", "cache", "version"),
+                         ::testing::Values("", "ask", "serve", "plan", "cache", "simulate",
+                                           "version"),
                          [](const auto& info) {
                            return info.param.empty() ? "tessera" : info.param;
                          });
 
 TEST(CommandHelp, ExamplesCanBeParsed) {
-  for (const char* name : {"ask", "serve", "plan", "cache", "version"}) {
+  for (const char* name : {"ask", "serve", "plan", "cache", "simulate", "version"}) {
     // Split as a shell would: at blanks, quotes keep together.
     std::vector<std::string> arguments;
     std::istringstream words{std::string(command_help(name).example)};

@@ -154,6 +154,7 @@ struct RawProgram {
   RawCommand serve;
   RawCommand plan;
   RawCommand cache;
+  RawCommand simulate;
   RawCommand version;
   bool wants_version = false;
 
@@ -192,6 +193,16 @@ struct RawProgram {
     add_cache_options(cache);
     add_json(cache, "print one JSON object");
     add_text(cache, "--config", "FILE", "TOML file with settings [TESSERA_CONFIG]");
+
+    add_command(app, simulate, "simulate");
+    add_text(simulate, "--requests", "N", "how many come [10000]");
+    add_text(simulate, "--load", "RATE", "requests a second, on average [0.1]");
+    add_text(simulate, "--seed", "N", "another load of the same kind [1]");
+    add_text(simulate, "--policy", "WORD",
+             "tokens: as this server schedules; count: eight requests at a time, to compare with "
+             "[tokens]");
+    add_text(simulate, "--itl-slo-ms", "N", "as serve takes it [0]");
+    add_json(simulate, "print one JSON object");
 
     add_command(app, version, "version");
     add_json(version, "print one JSON object");
@@ -239,22 +250,26 @@ Result<std::optional<std::uint64_t>> seed_of(const RawCommand& command) {
   const char* const end = text->data() + text->size();
   if (const auto parsed = std::from_chars(text->data(), end, seed);
       parsed.ec != std::errc{} || parsed.ptr != end) {
-    return bad_usage("--seed: \"" + *text + "\" is not a whole number", "ask");
+    return bad_usage("--seed: \"" + *text + "\" is not a whole number", command.app->get_name());
   }
   return std::optional<std::uint64_t>(seed);
 }
 
-Result<float> temperature_of(const RawCommand& command) {
-  const auto text = text_of(command, "--temperature");
-  if (!text) return 0.F;
-  float temperature = 0.F;
+/// A number in a range that both ends belong to.
+/// @param range  for people: "between 0 and 2"
+Result<double> number_of(const RawCommand& command, const std::string& name, double otherwise,
+                         std::pair<double, double> bounds, const std::string& range) {
+  const auto text = text_of(command, name);
+  if (!text) return otherwise;
+  double number = 0;
   const char* const end = text->data() + text->size();
-  const auto parsed = std::from_chars(text->data(), end, temperature);
-  const bool in_range = temperature >= 0.F && temperature <= 2.F;  // false for NaN
+  const auto parsed = std::from_chars(text->data(), end, number);
+  const bool in_range = number >= bounds.first && number <= bounds.second;  // false for NaN
   if (parsed.ec != std::errc{} || parsed.ptr != end || !in_range) {
-    return bad_usage("--temperature: \"" + *text + "\" is not a number between 0 and 2", "ask");
+    return bad_usage(name + ": \"" + *text + "\" is not a number " + range,
+                     command.app->get_name());
   }
-  return temperature;
+  return number;
 }
 
 std::vector<std::string> positionals_of(const RawCommand& command) {
@@ -294,7 +309,9 @@ Result<CommandLine> ask_options(const RawCommand& command) {
   options.system = text_of(command, "--system").value_or("");
   TSR_ASSIGN_OR_RETURN(options.max_tokens, whole_number(command, "--max-tokens"));
   TSR_ASSIGN_OR_RETURN(options.images, image_options(command));
-  TSR_ASSIGN_OR_RETURN(options.temperature, temperature_of(command));
+  TSR_ASSIGN_OR_RETURN(const double temperature,
+                       number_of(command, "--temperature", 0, {0, 2}, "between 0 and 2"));
+  options.temperature = static_cast<float>(temperature);
   TSR_ASSIGN_OR_RETURN(options.seed, seed_of(command));
   options.json = command.json;
   options.quiet = command.quiet;
@@ -338,6 +355,30 @@ Result<CommandLine> cache_options(const RawCommand& command) {
   return CommandLine(std::move(options));
 }
 
+Result<CommandLine> simulate_options(const RawCommand& command) {
+  SimulateOptions options;
+  constexpr int kRequestsMax = 10'000'000;  // some minutes, and a gigabyte
+  TSR_ASSIGN_OR_RETURN(const auto n_requests, whole_number(command, "--requests"));
+  options.n_requests = n_requests.value_or(options.n_requests);
+  if (options.n_requests > kRequestsMax) {
+    return bad_usage("--requests: at most " + std::to_string(kRequestsMax), "simulate");
+  }
+  TSR_ASSIGN_OR_RETURN(options.requests_per_second,
+                       number_of(command, "--load", options.requests_per_second, {1e-6, 1e6},
+                                 "between 0.000001 and 1000000"));
+  TSR_ASSIGN_OR_RETURN(const auto seed, seed_of(command));
+  options.seed = seed.value_or(options.seed);
+  const std::string policy = text_of(command, "--policy").value_or("tokens");
+  if (policy != "tokens" && policy != "count") {
+    return bad_usage("--policy: \"" + policy + "\" is none of tokens, count", "simulate");
+  }
+  options.by_count = policy == "count";
+  TSR_ASSIGN_OR_RETURN(const auto inter_token, whole_number(command, "--itl-slo-ms"));
+  options.inter_token = std::chrono::milliseconds(inter_token.value_or(0));
+  options.json = command.json;
+  return CommandLine(options);
+}
+
 /// Unknown options and words, which CLI11 was told to leave to us.
 Result<void> refuse_extras(const CLI::App& app) {
   const std::vector<std::string> extras = app.remaining();
@@ -370,6 +411,7 @@ Result<CommandLine> to_options(const RawProgram& program) {
   if (app == program.ask.app) return ask_options(program.ask);
   if (app == program.plan.app) return plan_options(program.plan);
   if (app == program.cache.app) return cache_options(program.cache);
+  if (app == program.simulate.app) return simulate_options(program.simulate);
   if (app == program.version.app) return CommandLine(VersionOptions{program.version.json});
   return CommandLine(ServeOptions{program.serve.print_config, setting_flags(program.serve)});
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -95,6 +96,15 @@ struct CacheOptions {
   SettingFlags settings;  // with cache_dir among the flags: that folder, and no server
 };
 
+struct SimulateOptions {
+  int n_requests = 10'000;
+  double requests_per_second = 0.1;
+  std::uint64_t seed = 1;
+  bool by_count = false;                     // else by tokens
+  std::chrono::milliseconds inter_token{0};  // 0 = the scheduler's own
+  bool json = false;
+};
+
 struct VersionOptions {
   bool json = false;
 };
@@ -104,8 +114,8 @@ struct HelpOptions {
   std::string text;
 };
 
-using CommandLine =
-    std::variant<AskOptions, PlanOptions, ServeOptions, CacheOptions, VersionOptions, HelpOptions>;
+using CommandLine = std::variant<AskOptions, PlanOptions, ServeOptions, CacheOptions,
+                                 SimulateOptions, VersionOptions, HelpOptions>;
 
 /// @param arguments  without the program's name
 /// @errors  invalid_argument (`bad_command_line`); the message ends with where to find help

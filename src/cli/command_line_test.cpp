@@ -206,6 +206,26 @@ TEST(CommandLine, ExitCodesAreDistinctAndExplained) {
   }
 }
 
+TEST(CommandLine, ReadsWhatToSimulate) {
+  const auto plain = parsed<SimulateOptions>({"simulate"});
+  EXPECT_EQ(plain.n_requests, 10'000);
+  EXPECT_FALSE(plain.by_count);
+  const auto all =
+      parsed<SimulateOptions>({"simulate", "--requests", "50", "--load", "0.25", "--seed", "9",
+                               "--policy", "count", "--itl-slo-ms", "80", "--json"});
+  EXPECT_EQ(all.n_requests, 50);
+  EXPECT_EQ(all.requests_per_second, 0.25);
+  EXPECT_EQ(all.seed, 9U);
+  EXPECT_TRUE(all.by_count && all.json);
+  EXPECT_EQ(all.inter_token, std::chrono::milliseconds(80));
+
+  EXPECT_THAT(message_of({"simulate", "--load", "0"}), HasSubstr("--load: \"0\" is not a number"));
+  EXPECT_THAT(message_of({"simulate", "--load", "nan"}), HasSubstr("--load"));
+  EXPECT_THAT(message_of({"simulate", "--policy", "x"}), HasSubstr("none of tokens, count"));
+  EXPECT_THAT(message_of({"simulate", "--requests", "10000001"}), HasSubstr("at most 10000000"));
+  EXPECT_THAT(message_of({"simulate", "--seed", "-1"}), HasSubstr("--seed"));
+}
+
 TEST(CommandLine, CacheAsksAServerOrAFolder) {
   const auto stats = parsed<CacheOptions>({"cache", "stats"});
   EXPECT_EQ(stats.verb, CacheVerb::kStats);

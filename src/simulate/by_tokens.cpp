@@ -1,0 +1,217 @@
+#include "simulate/by_tokens.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/check.h"
+
+namespace tessera::simulate {
+
+using schedule::Phase;
+using schedule::SequenceView;
+using schedule::StepPlan;
+
+ByTokens::ByTokens(std::span<const SimulatedRequest> requests, const SimulationOptions& options)
+    : requests_(requests),
+      options_(options),
+      running_(static_cast<std::size_t>(options.machine.n_sequences)) {
+  for (const SimulatedRequest& request : requests) n_to_encode_.push_back(request.n_missing);
+}
+
+SimulationResult ByTokens::run() {
+  while (n_ended_ < requests_.size()) {
+    take_arrivals();
+    encode_until_now();
+    start_waiting();
+    const std::vector<SequenceView> sequences = views();
+    const schedule::StepBudget budget =
+        schedule::step_budget(sequences, costs_, n_cells(), options_.inter_token, options_.ceiling);
+    const StepPlan plan = schedule::plan_step(sequences, budget);
+    if (plan.empty()) {
+      skip_to_next_event();
+      continue;
+    }
+    count_passed_over(sequences, plan);
+    step(plan, budget);
+  }
+  result_.seconds = now_;
+  if (n_expected_ > 0) result_.cost_error = cost_errors_ / static_cast<double>(n_expected_);
+  return result_;
+}
+
+void ByTokens::take_arrivals() {
+  while (n_arrived_ < requests_.size() && requests_[n_arrived_].arrival <= now_) {
+    const std::size_t index = n_arrived_++;
+    if (index - n_ended_ >= options_.n_requests_max) {
+      ++result_.n_refused;
+      ++n_ended_;
+    } else if (n_to_encode_[index] > 0) {
+      encoding_.push_back(index);  // it goes on when its first missing tile is there
+    } else {
+      waiting_.push_back(index);
+    }
+  }
+}
+
+void ByTokens::encode_until_now() {
+  while (true) {
+    if (encodes_) {
+      if (tile_end_ > now_) return;
+      const std::size_t index = *encodes_;
+      encodes_.reset();
+      if (n_to_encode_[index] == requests_[index].n_missing) waiting_.push_back(index);
+      if (--n_to_encode_[index] == 0) std::erase(encoding_, index);
+    }
+    if (encoding_.empty()) return;
+    // Little work first, and nobody for ever: a request that comes later than another would have
+    // ended alone is behind it.
+    const auto rank = [this](std::size_t index) {
+      return requests_[index].arrival + options_.machine.tile_seconds * n_to_encode_[index];
+    };
+    encodes_ = *std::ranges::min_element(encoding_, {}, rank);
+    const double begin = std::max(tile_end_, requests_[*encodes_].arrival);
+    tile_end_ =
+        begin + options_.machine.tile_seconds * (anybody_runs() ? options_.machine.shared : 1);
+  }
+}
+
+void ByTokens::start_waiting() {
+  if (waiting_.empty()) return;
+  std::vector<schedule::Need> needs;
+  for (const std::size_t index : waiting_) {
+    if (needs.size() == running_.size()) break;
+    const SimulatedRequest& request = requests_[index];
+    needs.push_back({1, n_prompt_tokens(request) + request.n_output_tokens});
+  }
+  std::size_t id = 0;
+  for (std::size_t n = schedule::plan_admission(needs, free_room()); n > 0; --n) {
+    while (running_[id]) ++id;
+    const std::size_t index = waiting_.front();
+    waiting_.pop_front();
+    running_[id] = Running{&requests_[index], index, 0, {}, result_.n_steps, 0};
+  }
+}
+
+void ByTokens::skip_to_next_event() {
+  double next = std::numeric_limits<double>::infinity();
+  if (n_arrived_ < requests_.size()) next = requests_[n_arrived_].arrival;
+  if (encodes_) next = std::min(next, tile_end_);
+  TSR_CHECK(std::isfinite(next));  // else somebody waits for nothing
+  now_ = std::max(now_, next);
+}
+
+void ByTokens::step(const StepPlan& plan, const schedule::StepBudget& budget) {
+  const auto n_rows = [](const std::vector<schedule::Slice>& slices) {
+    int n = 0;
+    for (const schedule::Slice& slice : slices) n += slice.n_rows;
+    return n;
+  };
+  const int n_token_rows = static_cast<int>(plan.decode.size()) + n_rows(plan.text);
+  const int n_visual_rows = n_rows(plan.visual);
+  TSR_CHECK(n_token_rows <= budget.n_token_rows && n_visual_rows <= budget.n_visual_rows);
+  ++result_.n_steps;
+  if (n_token_rows > 0) {
+    now_ += call(costs_.text, n_token_rows, n_cells());
+    for (const schedule::Slice& slice : plan.text) prefill(slice);
+    for (const SequenceId id : plan.decode) emit(id);
+  }
+  if (n_visual_rows > 0) {
+    now_ += call(costs_.visual, n_visual_rows, n_cells());
+    for (const schedule::Slice& slice : plan.visual) prefill(slice);
+  }
+}
+
+double ByTokens::call(schedule::CallCost& cost, int n_rows, int n_cells) {
+  const double seconds =
+      call_seconds(options_.machine, n_rows, n_cells) * (encodes_ ? options_.machine.shared : 1);
+  if (const auto expected = cost.seconds(n_rows, n_cells)) {
+    cost_errors_ += std::abs(*expected - seconds) / seconds;
+    ++n_expected_;
+  }
+  cost.record(n_rows, n_cells, seconds);
+  return seconds;
+}
+
+void ByTokens::prefill(const schedule::Slice& slice) {
+  Running& running = *running_[static_cast<std::size_t>(slice.sequence.value)];
+  running.n_prompt_done += slice.n_rows;
+  if (running.decodes()) emit(slice.sequence);
+}
+
+void ByTokens::emit(SequenceId id) {
+  auto& running = running_[static_cast<std::size_t>(id.value)];
+  running->output.token(*running->request, now_, result_);
+  if (running->output.n_tokens() < running->request->n_output_tokens) return;
+  running.reset();
+  ++n_ended_;
+}
+
+void ByTokens::count_passed_over(const std::vector<SequenceView>& views, const StepPlan& plan) {
+  const auto is_served = [](const std::vector<schedule::Slice>& slices, SequenceId id) {
+    return std::ranges::find(slices, id, &schedule::Slice::sequence) != slices.end();
+  };
+  for (const SequenceView& view : views) {
+    const bool text = view.phase == Phase::kPrefillText;
+    if (!text && view.phase != Phase::kPrefillVisual) continue;
+    Running& running = *running_[static_cast<std::size_t>(view.id.value)];
+    running.n_passed_over =
+        is_served(text ? plan.text : plan.visual, view.id) ? 0 : running.n_passed_over + 1;
+    result_.n_passed_over_max = std::max(result_.n_passed_over_max, running.n_passed_over);
+  }
+}
+
+std::vector<SequenceView> ByTokens::views() const {
+  std::vector<SequenceView> views;
+  for (std::size_t id = 0; id < running_.size(); ++id) {
+    if (running_[id]) views.push_back(view(id, *running_[id]));
+  }
+  return views;
+}
+
+/// A prompt is its tiles, those that were known first, and then its text.
+SequenceView ByTokens::view(std::size_t id, const Running& running) const {
+  SequenceView view;
+  view.id = SequenceId{static_cast<std::int32_t>(id)};
+  view.arrival = running.index;
+  view.n_steps = result_.n_steps - running.first_step;
+  view.n_prompt_left = n_prompt_tokens(*running.request) - running.n_prompt_done;
+  const int n_visual = running.request->n_tiles * kTileTokens;
+  const int n_encoded = n_visual - n_to_encode_[running.index] * kTileTokens;
+  if (running.decodes()) {
+    view.phase = Phase::kDecode;
+  } else if (running.n_prompt_done >= n_visual) {
+    view.phase = Phase::kPrefillText;
+    view.n_left = view.n_prompt_left;
+  } else if (running.n_prompt_done < n_encoded) {
+    view.phase = Phase::kPrefillVisual;
+    view.n_left = kTileTokens - running.n_prompt_done % kTileTokens;
+  } else {
+    view.phase = Phase::kAwaitFeatures;
+  }
+  return view;
+}
+
+schedule::Room ByTokens::free_room() const {
+  schedule::Room free{0, options_.machine.n_kv_cells};
+  for (const auto& running : running_) {
+    if (!running) {
+      ++free.n_sequences;
+    } else {
+      free.n_kv_cells -= n_prompt_tokens(*running->request) + running->request->n_output_tokens;
+    }
+  }
+  return free;
+}
+
+int ByTokens::n_cells() const {
+  int n = 0;
+  for (const auto& running : running_) n += running ? running->n_cells() : 0;
+  return n;
+}
+
+bool ByTokens::anybody_runs() const {
+  return std::ranges::any_of(running_, [](const auto& running) { return running.has_value(); });
+}
+
+}  // namespace tessera::simulate

@@ -1,0 +1,129 @@
+#include "simulate/simulation.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "schedule/plan_step.h"
+
+namespace tessera::simulate {
+namespace {
+
+std::uint64_t n_ended(const SimulationResult& result) {
+  std::uint64_t n = result.n_refused;
+  for (const KindResult& kind : result.kinds) n += kind.n_ended;
+  return n;
+}
+
+/// A machine ten times as fast as the defaults, so that loads of one request a second are usual.
+Machine fast() {
+  return {0.001, 0.00035, 4e-8, 0.2, 1.65, 16, 32'768};
+}
+
+WorkloadOptions load(double requests_per_second, std::size_t n_requests, std::uint64_t seed = 1) {
+  WorkloadOptions options;
+  options.n_requests = n_requests;
+  options.requests_per_second = requests_per_second;
+  options.seed = seed;
+  return options;
+}
+
+TEST(Simulation, IsTheSameForTheSameSeed) {
+  const auto requests = make_workload(load(1, 300));
+  SimulationOptions options;
+  options.machine = fast();
+
+  const SimulationResult first = simulate(requests, options);
+  const SimulationResult again = simulate(requests, options);
+
+  EXPECT_EQ(first.seconds, again.seconds);
+  EXPECT_EQ(first.n_steps, again.n_steps);
+  EXPECT_EQ(first.inter_token.at(0.99), again.inter_token.at(0.99));
+}
+
+TEST(Simulation, ByTokensShortRequestsDoNotPayForLongOnes) {
+  const auto requests = make_workload(load(0.5, 1000));
+  SimulationOptions options;
+  options.machine = fast();
+  const SimulationResult by_tokens = simulate(requests, options);
+  options.policy = Policy::kByCount;
+  const SimulationResult by_count = simulate(requests, options);
+
+  EXPECT_LT(by_tokens.kinds[0].first_token.at(0.99) * 10, by_count.kinds[0].first_token.at(0.99));
+  EXPECT_LT(by_tokens.inter_token.at(0.99) * 10, by_count.inter_token.at(0.999));
+}
+
+TEST(Simulation, KeepsTheObjectiveBetweenTokens) {
+  const auto requests = make_workload(load(0.5, 1000));
+  SimulationOptions options;
+  options.machine = fast();
+  options.inter_token = std::chrono::milliseconds(40);
+
+  EXPECT_LT(simulate(requests, options).inter_token.at(0.99), 0.04 * 1.65);
+}
+
+TEST(Simulation, LearnsWhatCallsCost) {
+  const auto requests = make_workload(load(0.5, 1000));
+  SimulationOptions options;
+  options.machine = fast();
+
+  EXPECT_LT(simulate(requests, options).cost_error, 0.15);
+}
+
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr int kLoads = 1000;  // a sanitizer takes many times as long
+#else
+constexpr int kLoads = 100'000;
+#endif
+
+/// From the seed alone, so that a load that fails is found again by its number.
+class Options {
+ public:
+  explicit Options(std::uint64_t seed) : random_(seed) {
+    simulation.machine = fast();
+    simulation.machine.n_sequences = between(1, 11);
+    simulation.machine.n_kv_cells = 4 * kImageTiles * kTileTokens + 240 + between(0, 4000);
+    simulation.policy = between(0, 3) == 0 ? Policy::kByCount : Policy::kByTokens;
+    simulation.ceiling = {simulation.machine.n_sequences + between(1, 64), between(1, 64), 512};
+    simulation.inter_token = std::chrono::milliseconds(between(0, 50));
+    simulation.n_requests_max = static_cast<std::size_t>(between(1, 40));
+    workload = load(between(1, 200) * 0.1, static_cast<std::size_t>(between(1, 16)), seed);
+    workload.n_output_max = 16;
+  }
+
+  SimulationOptions simulation;
+  WorkloadOptions workload;
+
+ private:
+  int between(int least, int most) {
+    return least + static_cast<int>(random_() % static_cast<std::uint64_t>(most - least + 1));
+  }
+
+  std::mt19937_64 random_;
+};
+
+// Caches that hold one prompt alone, floods, long prompts before short ones: whatever comes, each
+// request ends once, and nobody is passed over for longer than the planner's bound. A livelock
+// would hang the test.
+TEST(Simulation, EveryRequestEndsAndNobodyStarvesUnderAHundredThousandLoads) {
+  for (int seed = 0; seed < kLoads; ++seed) {
+    const Options options(static_cast<std::uint64_t>(seed));
+    const auto requests = make_workload(options.workload);
+
+    const SimulationResult result = simulate(requests, options.simulation);
+
+    ASSERT_EQ(n_ended(result), requests.size()) << "seed " << seed;
+    std::uint64_t n_first = result.n_refused;
+    for (const KindResult& kind : result.kinds) n_first += kind.first_token.count();
+    ASSERT_EQ(n_first, requests.size()) << "seed " << seed;
+    // Of those that were there before, each has at most four images and a page of text.
+    const int n_rows_before =
+        options.simulation.machine.n_sequences * (4 * kImageTiles * kTileTokens + 120);
+    ASSERT_LE(result.n_passed_over_max,
+              static_cast<std::uint64_t>(schedule::kWaitStepsMax + n_rows_before))
+        << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace tessera::simulate
