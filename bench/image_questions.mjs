@@ -13,7 +13,7 @@ export function pictureMaker(side) {
 }
 
 /// Waits as long as it takes: fetch() gives up after five minutes.
-function post(url, body) {
+export function post(url, body) {
   return new Promise((resolve, reject) => {
     const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
     request(url, { method: "POST", headers }, async (answer) => {
