@@ -155,7 +155,7 @@ Result<void> check_request(const Request& request, const Limits& limits) {
                       "tessera.deadline_ms: " + std::to_string(request.deadline->count()) +
                           " exceeds this server's " +
                           std::to_string(limits.request_timeout.count()) +
-                          "; a request may lower a limit, not raise it",
+                          " ms (limits.request_timeout); a request may lower a limit, not raise it",
                       "tessera.deadline_ms");
   }
   if (request.n_top_logprobs < 0 || request.n_top_logprobs > kTopLogprobsMax) {

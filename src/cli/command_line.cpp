@@ -373,8 +373,9 @@ Result<CommandLine> simulate_options(const RawCommand& command) {
     return bad_usage("--policy: \"" + policy + "\" is none of tokens, count", "simulate");
   }
   options.by_count = policy == "count";
-  TSR_ASSIGN_OR_RETURN(const auto inter_token, whole_number(command, "--itl-slo-ms"));
-  options.inter_token = std::chrono::milliseconds(inter_token.value_or(0));
+  TSR_ASSIGN_OR_RETURN(const double inter_token,
+                       number_of(command, "--itl-slo-ms", 0, {0, 60'000}, "between 0 and 60000"));
+  options.inter_token = std::chrono::milliseconds(static_cast<int>(inter_token));
   options.json = command.json;
   return CommandLine(options);
 }

@@ -83,7 +83,7 @@ constexpr std::array kTable = std::to_array<SettingDefinition>({
      "bounds how long an image holds up other answers"},
     {"itl_slo_ms", kEngine, [](Settings& s) -> SettingField { return &s.itl_slo_ms; },
      {0, kMillisecondsMax}, "milliseconds", "2.5 times a step that only decodes, at least 50",
-     "longest time between two tokens of an answer while prompts are prefilled beside it: steps "
+     "aim between two tokens of an answer while prompts are prefilled beside it: steps "
      "take fewer rows where more would take longer, but four at least; 0 = default",
      "with half of the time for each, a prompt takes twice as long as alone, and answers go on"},
     {"step_patches", kEngine, [](Settings& s) -> SettingField { return &s.step_patches; },

@@ -91,6 +91,7 @@ void Engine::step() {
   const schedule::StepPlan plan = schedule::plan_step(
       sequences, schedule::step_budget(sequences, costs_, executor_->n_kv_cells_used(),
                                        options_.inter_token, budget_max_));
+  for (const SequenceId id : schedule::passed_over(sequences, plan)) find(id)->pass_over();
   starved_ = plan.empty() && !running_.empty();
   if (starved_) enter_call({});
   const CallReport text = run(build_token_batch(plan, sequences_));
@@ -185,7 +186,7 @@ void Engine::start(WaitingRequest waiting) {
     samplers.push_back(std::move(*sampler));
   }
   running_.push_back(std::make_unique<ActiveRequest>(
-      ActiveRequest{std::move(waiting.in_flight), {}, n_started_++, request.n_choices, n_steps_}));
+      ActiveRequest{std::move(waiting.in_flight), {}, n_started_++, request.n_choices}));
   ActiveRequest& active = *running_.back();
   active.key = key_of(*active.in_flight);
   for (std::size_t id = 0, choice = 0; choice < samplers.size(); ++id) {
@@ -205,7 +206,7 @@ void Engine::start(WaitingRequest waiting) {
 std::vector<schedule::SequenceView> Engine::views() const {
   std::vector<schedule::SequenceView> views;
   for (const auto& sequence : sequences_) {
-    if (sequence != nullptr) views.push_back(sequence->view(n_steps_));
+    if (sequence != nullptr) views.push_back(sequence->view());
   }
   return views;
 }

@@ -26,7 +26,6 @@ struct ActiveRequest {
   PromptKey key;
   std::uint64_t arrival = 0;
   int n_open = 0;
-  std::uint64_t first_step = 0;
 };
 
 /// @thread engine thread only
@@ -51,8 +50,9 @@ class Sequence {
   runtime::Sampler& sampler() { return *sampler_; }
   /// Requests in order of their start, choices in order.
   std::pair<std::uint64_t, int> age() const { return {request_.arrival, options_.choice}; }
-  /// @param step  of the engine; that of its request's start is its beginning
-  schedule::SequenceView view(std::uint64_t step = 0) const;
+  schedule::SequenceView view() const;
+  /// A step went by without it.
+  void pass_over() { ++n_passed_over_; }
   /// Whether visual segments of its prompt are still to be prefilled.
   bool needs_features() const { return in_prompt() && visual_ < embeddings().size(); }
 
@@ -97,6 +97,7 @@ class Sequence {
   const std::unique_ptr<runtime::Sampler> sampler_;
   StopMatcher stop_matcher_;
   const int n_prompt_;  // tokens
+  std::uint64_t n_passed_over_ = 0;
 
   std::size_t segment_ = 0;  // the current one; all of them done = decode
   std::size_t visual_ = 0;   // index of the current or next visual segment among those

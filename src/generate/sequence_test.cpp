@@ -49,14 +49,19 @@ TEST_F(SequenceTest, WalksThroughSegmentsAndThenDecodes) {
   EXPECT_EQ(seq.view().n_left, 1);
 }
 
-TEST_F(SequenceTest, SaysWhatIsLeftOfItsPromptAndHowLongItHasRun) {
+TEST_F(SequenceTest, SaysWhatIsLeftOfItsPromptAndHowOftenItWaited) {
   Sequence& seq = start({.text = "hi", .images = {{28, 56}}});  // 2 + 2 + 4 tokens
 
-  EXPECT_EQ(seq.view(9).n_prompt_left, 8);
-  EXPECT_EQ(seq.view(9).n_steps, 9U);
+  EXPECT_EQ(seq.view().n_prompt_left, 8);
+  EXPECT_EQ(seq.view().n_passed_over, 0U);
   seq.advance(2);
-  EXPECT_EQ(seq.view(10).n_prompt_left, 6);
-  EXPECT_EQ(seq.view(10).n_steps, 10U);
+  seq.pass_over();
+  EXPECT_EQ(seq.view().n_prompt_left, 6);
+  EXPECT_EQ(seq.view().n_passed_over, 1U);
+  seq.advance(1);
+  EXPECT_EQ(seq.view().n_passed_over, 0U);
+  seq.advance(1);
+  EXPECT_EQ(seq.view().n_passed_over, 0U);
 }
 
 TEST_F(SequenceTest, WantsLogitsOnlyAfterTheLastRowOfThePrompt) {

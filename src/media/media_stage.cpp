@@ -173,10 +173,8 @@ Result<void> MediaStage::make_plan(MediaRequest& taken, std::span<const ProbedIm
   }
   show_frames(request.request.messages, plan.n_frames);
   TSR_ASSIGN_OR_RETURN(const std::vector<ImageSize> planned, hooks_.plan(request, sizes));
-  plan.needed.assign(planned.size(), true);
-  if (hooks_.find_features) {
-    TSR_ASSIGN_OR_RETURN(plan.needed, hooks_.find_features(request));
-  }
+  plan.needed = hooks_.find_features ? hooks_.find_features(request)
+                                     : std::vector<bool>(planned.size(), true);
   std::size_t place = 0;  // in the prompt
   for (const std::size_t n : plan.n_frames) {
     bool is_needed = false;

@@ -35,7 +35,7 @@ struct MediaHooks {
   std::function<Result<std::vector<ImageSize>>(InFlight&, std::span<const ImageSize>)> plan;
   /// After plan: takes what is known of the images' features, and says of each image whether its
   /// pixels are needed. Empty = those of all.
-  std::function<Result<std::vector<bool>>(InFlight&)> find_features;
+  std::function<std::vector<bool>(InFlight&)> find_features;
   /// After find_features: the memory that the request's tiles and features will take. Empty = none.
   std::function<VisionBytes(const InFlight&)> bytes_of;
   /// Puts the tiles of one image, by its place in the prompt, into InFlight::tiles.

@@ -203,8 +203,7 @@ Result<std::vector<ImageSize>> Pipeline::plan_images(InFlight& request,
 
 /// Names the features of each tile, and takes those that are known.
 /// @return  of each image, whether any is missing
-/// @errors  deadline_exceeded: those that are missing take longer than there is time
-Result<std::vector<bool>> Pipeline::find_features(InFlight& request) {
+std::vector<bool> Pipeline::find_features(InFlight& request) {
   const CachePolicy& policy = request.request.cache;
   const bool plan_only = request.request.plan_only;
   std::vector<bool> is_missing(request.prompt.images.size(), false);
@@ -237,11 +236,6 @@ Result<std::vector<bool>> Pipeline::find_features(InFlight& request) {
     request.embeddings.push_back(std::move(known));
   }
   request.tiles.resize(request.embeddings.size());
-  if (!plan_only) {
-    const WorkEstimate work =
-        estimate_work(request.trace.images, request.prompt.n_tokens(), rates_);
-    TSR_RETURN_IF_ERROR(check_deadline(work, request.deadline - clock_.now()));
-  }
   return is_missing;
 }
 

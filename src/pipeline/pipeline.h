@@ -78,7 +78,7 @@ class Pipeline final : public Service {
   Result<void> plan_prompt(InFlight& request, std::span<const ImageSize> sizes) const;
   Result<std::vector<ImageSize>> plan_images(InFlight& request,
                                              std::span<const ImageSize> sizes) const;
-  Result<std::vector<bool>> find_features(InFlight& request);
+  std::vector<bool> find_features(InFlight& request);
   media::VisionBytes vision_bytes(const InFlight& request) const;
   Result<void> prepare_image(InFlight& request, std::size_t image_index, const Image& image) const;
   void to_fetch(std::unique_ptr<InFlight> request);

@@ -45,22 +45,6 @@ TEST_F(WorkEstimateTest, KnowsNothingBeforeItWasMeasured) {
   const WorkEstimate result = estimate_work(std::vector{image(4, 1)}, 300, WorkRates());
 
   EXPECT_FALSE(result.encode);
-  EXPECT_TRUE(check_deadline(result, milliseconds(1)));
-}
-
-TEST_F(WorkEstimateTest, ADeadlineIsUnreachableWhenEncodingTakesTwiceWhatIsLeft) {
-  const WorkEstimate six_seconds = estimate({image(3, 0)});
-
-  EXPECT_TRUE(check_deadline(six_seconds, milliseconds(3100)));
-  const auto refused = check_deadline(six_seconds, milliseconds(2900));
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::kDeadlineExceeded);
-  EXPECT_EQ(refused.error().message,
-            "its images take about 6.0 s to encode here, and 2.9 s are left until its deadline");
-}
-
-TEST_F(WorkEstimateTest, WhatIsCachedMissesNoDeadline) {
-  EXPECT_TRUE(check_deadline(estimate({image(3, 3)}), milliseconds(1)));
 }
 
 }  // namespace

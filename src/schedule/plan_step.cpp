@@ -11,12 +11,11 @@ namespace {
 
 using Views = std::vector<SequenceView>;
 
-/// What is served first is smallest. Of two sequences, the difference of their ages is the same in
-/// every step: the one that waits does not fall behind again.
+/// What is served first is smallest.
 std::int64_t rank(const SequenceView& view) {
   const auto n_left = static_cast<unsigned>(std::max(view.n_prompt_left, 1));
   return std::int64_t{std::bit_width(n_left)} * kAgingSteps -
-         static_cast<std::int64_t>(view.n_steps);
+         static_cast<std::int64_t>(view.n_passed_over);
 }
 
 bool is_older(const SequenceView& a, const SequenceView& b) {
@@ -74,6 +73,19 @@ StepPlan plan_step(std::span<const SequenceView> sequences, const StepBudget& bu
   plan_token_call(sequences, budget.n_token_rows, plan);
   plan_visual_call(sequences, budget, plan);
   return plan;
+}
+
+std::vector<SequenceId> passed_over(std::span<const SequenceView> sequences, const StepPlan& plan) {
+  const auto has = [](const std::vector<Slice>& slices, SequenceId id) {
+    return std::ranges::find(slices, id, &Slice::sequence) != slices.end();
+  };
+  std::vector<SequenceId> ids;
+  for (const SequenceView& view : sequences) {
+    const bool waits = (view.phase == Phase::kPrefillText && !has(plan.text, view.id)) ||
+                       (view.phase == Phase::kPrefillVisual && !has(plan.visual, view.id));
+    if (waits) ids.push_back(view.id);
+  }
+  return ids;
 }
 
 }  // namespace tessera::schedule

@@ -6,10 +6,12 @@
 // alone and whole.
 //
 // Prefill goes to whoever has least of its prompt left, in powers of two, so that a short question
-// does not wait for a long video. Who waits ages: kAgingSteps steps weigh as much as half of what
-// is left. Nobody waits for ever: a prompt has fewer than 2³¹ rows, so whoever starts kWaitStepsMax
-// steps after a sequence is never served before it. Those that started earlier are finite, and so
-// is what decodes: where a step has no room for prefill beside it, no sequence begins to decode.
+// does not wait for a long video. Who is passed over ages: kAgingSteps such steps weigh as much as
+// half of what is left. Nobody waits for ever: all who wait age alike, and a prompt has fewer than
+// 2³¹ rows, so after kWaitStepsMax of them a newcomer is not before a sequence, but those alone
+// that waited then, each finite; so is what decodes, for where a step has no room for prefill
+// beside it, no sequence begins to decode. Who is served gets younger by that step: a long prompt
+// and short ones that keep coming take turns, and neither waits for all of the other.
 #pragma once
 
 #include <cstdint>
@@ -33,10 +35,11 @@ struct SequenceView {
   SequenceId id;
   std::uint64_t arrival = 0;  // smaller = older; ties go to the smaller id
   Phase phase = Phase::kPrefillText;
-  int n_left = 1;             // rows left in the current segment; 1 in Phase::kDecode
-  bool non_causal = false;    // of the current visual segment
-  int n_prompt_left = 1;      // rows until its first output token; counts while it prefills
-  std::uint64_t n_steps = 0;  // since it started
+  int n_left = 1;           // rows left in the current segment; 1 in Phase::kDecode
+  bool non_causal = false;  // of the current visual segment
+  int n_prompt_left = 1;    // rows until its first output token; counts while it prefills
+  /// Steps that it could have had a part in, and had none; less those that it had.
+  std::uint64_t n_passed_over = 0;
 };
 
 /// Long enough that a question of thirty words overtakes a page of three thousand tokens (2⁷ times
@@ -70,5 +73,8 @@ struct StepPlan {
 /// `sequences` does not matter.
 /// @param sequences  ids are unique; each n_left ≥ 1; a non-causal n_left ≤ budget.n_rows_max
 StepPlan plan_step(std::span<const SequenceView> sequences, const StepBudget& budget);
+
+/// Whose prompt could have gone on and has no rows in the plan.
+std::vector<SequenceId> passed_over(std::span<const SequenceView> sequences, const StepPlan& plan);
 
 }  // namespace tessera::schedule

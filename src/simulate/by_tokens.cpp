@@ -89,7 +89,7 @@ void ByTokens::start_waiting() {
     while (running_[id]) ++id;
     const std::size_t index = waiting_.front();
     waiting_.pop_front();
-    running_[id] = Running{&requests_[index], index, 0, {}, result_.n_steps, 0};
+    running_[id] = Running{&requests_[index], index, 0, {}, 0};
   }
 }
 
@@ -136,6 +136,7 @@ double ByTokens::call(schedule::CallCost& cost, int n_rows, int n_cells) {
 void ByTokens::prefill(const schedule::Slice& slice) {
   Running& running = *running_[static_cast<std::size_t>(slice.sequence.value)];
   running.n_prompt_done += slice.n_rows;
+  if (running.n_passed_over > 0) --running.n_passed_over;
   if (running.decodes()) emit(slice.sequence);
 }
 
@@ -148,16 +149,9 @@ void ByTokens::emit(SequenceId id) {
 }
 
 void ByTokens::count_passed_over(const std::vector<SequenceView>& views, const StepPlan& plan) {
-  const auto is_served = [](const std::vector<schedule::Slice>& slices, SequenceId id) {
-    return std::ranges::find(slices, id, &schedule::Slice::sequence) != slices.end();
-  };
-  for (const SequenceView& view : views) {
-    const bool text = view.phase == Phase::kPrefillText;
-    if (!text && view.phase != Phase::kPrefillVisual) continue;
-    Running& running = *running_[static_cast<std::size_t>(view.id.value)];
-    running.n_passed_over =
-        is_served(text ? plan.text : plan.visual, view.id) ? 0 : running.n_passed_over + 1;
-    result_.n_passed_over_max = std::max(result_.n_passed_over_max, running.n_passed_over);
+  for (const SequenceId id : schedule::passed_over(views, plan)) {
+    const auto n = ++running_[static_cast<std::size_t>(id.value)]->n_passed_over;
+    result_.n_passed_over_max = std::max(result_.n_passed_over_max, n);
   }
 }
 
@@ -174,7 +168,7 @@ SequenceView ByTokens::view(std::size_t id, const Running& running) const {
   SequenceView view;
   view.id = SequenceId{static_cast<std::int32_t>(id)};
   view.arrival = running.index;
-  view.n_steps = result_.n_steps - running.first_step;
+  view.n_passed_over = running.n_passed_over;
   view.n_prompt_left = n_prompt_tokens(*running.request) - running.n_prompt_done;
   const int n_visual = running.request->n_tiles * kTileTokens;
   const int n_encoded = n_visual - n_to_encode_[running.index] * kTileTokens;

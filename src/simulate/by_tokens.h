@@ -31,7 +31,6 @@ class ByTokens {
     std::size_t index = 0;
     int n_prompt_done = 0;
     Clocked output;
-    std::uint64_t first_step = 0;
     std::uint64_t n_passed_over = 0;
 
     bool decodes() const { return n_prompt_done == n_prompt_tokens(*request); }

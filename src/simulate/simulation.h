@@ -64,7 +64,7 @@ struct SimulationResult {
   double seconds = 0;     // virtual, until the last has ended
   std::uint64_t n_steps = 0;
   std::uint64_t n_refused = 0;
-  /// The longest that a sequence was passed over: steps in a row that prefilled others alone.
+  /// The largest SequenceView::n_passed_over that there was.
   std::uint64_t n_passed_over_max = 0;
   /// Mean of |expected − real| / real of the model calls that were expected; 0 = none was.
   double cost_error = 0;
