@@ -50,8 +50,8 @@ endfunction()
 
 # Registers a GoogleTest program. LABEL: unit; sandbox (run by the release build too, because the
 # system-call filter of a sanitizer build is wider); load (run by the release build too, with many
-# times the load); model (needs the real runtime, run one at a
-# time by the release build); tidy (reads the tree).
+# times the load); model (needs the real runtime, run one at a time by the release build); tidy
+# (reads the tree).
 add_custom_target(model_tests)
 add_custom_target(sandbox_tests)
 add_custom_target(load_tests)

@@ -11,7 +11,8 @@
 // 2³¹ rows, so after kWaitStepsMax of them a newcomer is not before a sequence, but those alone
 // that waited then, each finite; so is what decodes, for where a step has no room for prefill
 // beside it, no sequence begins to decode. Who is served gets younger by that step: a long prompt
-// and short ones that keep coming take turns, and neither waits for all of the other.
+// and short ones that keep coming take turns. Several long ones age while they pass each other
+// over, so that under more load than steps take short ones come to wait for them.
 #pragma once
 
 #include <cstdint>
