@@ -182,8 +182,7 @@ std::unique_ptr<pipeline::Pipeline> start_pipeline(
   options.n_media_threads = settings.n_media_threads;
   options.sources = sources_of(sources);
   options.url_bytes_max = settings.remote_limits.request_bytes_max;
-  options.n_token_rows = settings.step_token_rows;
-  options.n_visual_rows = settings.step_visual_rows;
+  options.n_step_rows = settings.step_rows;
   options.inter_token = std::chrono::milliseconds(settings.itl_slo_ms);
   options.n_step_patches = settings.step_patches;
   options.n_kept_prefixes = settings.n_kept_prefixes;

@@ -75,14 +75,11 @@ constexpr std::array kTable = std::to_array<SettingDefinition>({
      "prompts whose KV cells are kept after their answer, for requests of the same tenant that "
      "begin like them, e.g. about the same image; in half of the cells at most",
      "each is a look at every cell when it comes and goes"},
-    {"step_token_rows", kEngine, [](Settings& s) -> SettingField { return &s.step_token_rows; },
-     {1, 65'536}, "rows", "", "text rows of one engine step",
-     "bounds how long a prefill slice holds up other answers"},
-    {"step_visual_rows", kEngine, [](Settings& s) -> SettingField { return &s.step_visual_rows; },
-     {1, 65'536}, "rows", "", "visual rows of one engine step",
-     "bounds how long an image holds up other answers"},
+    {"step_rows", kEngine, [](Settings& s) -> SettingField { return &s.step_rows; },
+     {1, 65'536}, "rows", "", "text and visual rows of one model call; raised to four more than there are sequences",
+     "bounds how long a slice of a prompt or an image holds up other answers"},
     {"itl_slo_ms", kEngine, [](Settings& s) -> SettingField { return &s.itl_slo_ms; },
-     {0, kMillisecondsMax}, "milliseconds", "2.5 times a step that only decodes, at least 50",
+     {0, kMillisecondsMax}, "milliseconds", "2 times a step that only decodes, at least 50",
      "aim between two tokens of an answer while prompts are prefilled beside it: steps "
      "take fewer rows where more would take longer, but four at least; 0 = default",
      "with half of the time for each, a prompt takes twice as long as alone, and answers go on"},

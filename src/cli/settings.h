@@ -41,8 +41,7 @@ struct Settings {
   int n_sequences = 16;
   int n_kv_cells = 0;  // shared by the sequences; 0 = two full contexts
   int n_kept_prefixes = 16;
-  int step_token_rows = 64;  // rows of one engine step: generate/engine_options.h says why
-  int step_visual_rows = 64;
+  int step_rows = 64;    // of one model call: generate/engine_options.h says why
   int itl_slo_ms = 0;    // between two tokens of an answer; 0 = schedule/step_budget.h says
   int step_patches = 0;  // of one encoder step with several tiles; 0 = each tile alone
 

@@ -43,7 +43,7 @@ std::string simulation_json(const SimulateOptions& options, const SimulationResu
   json["refused"] = result.n_refused;
   json["seconds"] = result.seconds;
   json["steps"] = result.n_steps;
-  json["passed_over_steps_max"] = result.n_passed_over_max;
+  json["passed_over_steps_per_row_max"] = result.passed_over_per_row_max;
   json["call_cost_error"] = result.cost_error;
   json["inter_token_seconds"] = quantiles_json(result.inter_token);
   for (std::size_t i = 0; i < simulate::kKindCount; ++i) {

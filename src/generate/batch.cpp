@@ -3,36 +3,38 @@
 namespace tessera::generate {
 namespace {
 
-const Sequence* find(const SequenceTable& sequences, SequenceId id) {
-  return sequences[static_cast<std::size_t>(id.value)].get();
+using schedule::Phase;
+
+void add_tokens(const Sequence& sequence, int n_rows, Phase phase, Batch& batch) {
+  const bool samples = sequence.append_rows(n_rows, batch.tokens);
+  batch.parts.push_back(
+      {sequence.id(), n_rows, samples ? static_cast<int>(batch.tokens.size()) - 1 : -1, phase});
+}
+
+void add_visual(const Sequence& sequence, int n_rows, Batch& batch) {
+  batch.visual.push_back(sequence.visual_rows(n_rows));
+  batch.parts.push_back({sequence.id(), n_rows, -1, Phase::kPrefillVisual});
+  batch.n_visual_rows += n_rows;
 }
 
 }  // namespace
 
-TokenBatch build_token_batch(const schedule::StepPlan& plan, const SequenceTable& sequences) {
-  TokenBatch batch;
-  const auto add = [&](SequenceId id, int n_rows, schedule::Phase phase) {
-    const Sequence* sequence = find(sequences, id);
-    if (sequence == nullptr) return;
-    const bool samples = sequence->append_rows(n_rows, batch.rows);
-    batch.parts.push_back(
-        {id, n_rows, samples ? static_cast<int>(batch.rows.size()) - 1 : -1, phase});
+Batch build_batch(const schedule::CallPlan& plan, const SequenceTable& sequences) {
+  const auto find = [&](SequenceId id) {
+    return sequences[static_cast<std::size_t>(id.value)].get();
   };
-  for (const SequenceId id : plan.decode) add(id, 1, schedule::Phase::kDecode);
-  for (const schedule::Slice& slice : plan.text) {
-    add(slice.sequence, slice.n_rows, schedule::Phase::kPrefillText);
+  Batch batch;
+  for (const SequenceId id : plan.decode) {
+    if (const Sequence* sequence = find(id)) add_tokens(*sequence, 1, Phase::kDecode, batch);
   }
-  return batch;
-}
-
-VisualBatch build_visual_batch(const schedule::StepPlan& plan, const SequenceTable& sequences) {
-  VisualBatch batch;
-  for (const schedule::Slice& slice : plan.visual) {
-    const Sequence* sequence = find(sequences, slice.sequence);
+  for (const schedule::Slice& slice : plan.prefill) {
+    const Sequence* sequence = find(slice.sequence);
     if (sequence == nullptr) continue;
-    batch.slices.push_back(sequence->visual_rows(slice.n_rows));
-    batch.parts.push_back({slice.sequence, slice.n_rows, -1, schedule::Phase::kPrefillVisual});
-    batch.n_rows += slice.n_rows;
+    if (sequence->view().phase == Phase::kPrefillVisual) {
+      add_visual(*sequence, slice.n_rows, batch);
+    } else {
+      add_tokens(*sequence, slice.n_rows, Phase::kPrefillText, batch);
+    }
   }
   return batch;
 }

@@ -1,4 +1,4 @@
-// The two batches of a step: what the plan says, in the terms of the runtime.
+// The batch of a model call: what the plan says, in the terms of the runtime.
 #pragma once
 
 #include <memory>
@@ -23,19 +23,16 @@ struct BatchPart {
   schedule::Phase phase = schedule::Phase::kDecode;
 };
 
-struct TokenBatch {
-  std::vector<runtime::TokenRow> rows;
+struct Batch {
+  std::vector<runtime::TokenRow> tokens;
+  std::vector<runtime::VisualRows> visual;  // borrow from the requests
   std::vector<BatchPart> parts;
-};
+  int n_visual_rows = 0;
 
-struct VisualBatch {
-  std::vector<runtime::VisualRows> slices;  // borrow from the requests
-  std::vector<BatchPart> parts;
-  int n_rows = 0;
+  int n_rows() const { return static_cast<int>(tokens.size()) + n_visual_rows; }
 };
 
 /// Sequences of the plan that have ended are left out.
-TokenBatch build_token_batch(const schedule::StepPlan& plan, const SequenceTable& sequences);
-VisualBatch build_visual_batch(const schedule::StepPlan& plan, const SequenceTable& sequences);
+Batch build_batch(const schedule::CallPlan& plan, const SequenceTable& sequences);
 
 }  // namespace tessera::generate

@@ -37,11 +37,10 @@ TEST_F(BatchTest, PutsDecodeRowsBeforePrefillAndMarksWhereTokensAreSampled) {
   add(2, {.text = "hi"});  // user h i assistant
   add(3, {.text = "hi"});
 
-  const TokenBatch batch =
-      build_token_batch({.decode = {{1}}, .text = {{{2}, 4}, {{3}, 2}}, .visual = {}}, sequences);
+  const Batch batch = build_batch({{{1}}, {{{2}, 4}, {{3}, 2}}}, sequences);
 
-  ASSERT_EQ(batch.rows.size(), 7U);
-  EXPECT_EQ(batch.rows[0].token, 'z');
+  ASSERT_EQ(batch.tokens.size(), 7U);
+  EXPECT_EQ(batch.tokens[0].token, 'z');
   ASSERT_EQ(batch.parts.size(), 3U);
   EXPECT_EQ(batch.parts[0].logits_row, 0);
   EXPECT_EQ(batch.parts[1].logits_row, 4);
@@ -53,20 +52,34 @@ TEST_F(BatchTest, BorrowsVisualRowsFromTheRequest) {
   Sequence& sequence = add(0, {.text = "x", .images = {{56, 56}}});
   sequence.advance(2);
 
-  const VisualBatch batch =
-      build_visual_batch({.decode = {}, .text = {}, .visual = {{{0}, 3}}}, sequences);
+  const Batch batch = build_batch({{}, {{{0}, 3}}}, sequences);
 
-  ASSERT_EQ(batch.slices.size(), 1U);
-  EXPECT_EQ(batch.n_rows, 3);
-  EXPECT_EQ(batch.slices[0].embedding, requests[0]->in_flight->embeddings[0].get());
-  EXPECT_EQ(batch.slices[0].positions.size(), 3U);
+  ASSERT_EQ(batch.visual.size(), 1U);
+  EXPECT_EQ(batch.n_visual_rows, 3);
+  EXPECT_EQ(batch.visual[0].embedding, requests[0]->in_flight->embeddings[0].get());
+  EXPECT_EQ(batch.visual[0].positions.size(), 3U);
+}
+
+TEST_F(BatchTest, CountsRowsOfTextApartFromVisualOnes) {
+  Sequence& decoding = add(1, {.text = "hi"});
+  decoding.advance(4);
+  decoding.take(sampled('z'), "z");
+  add(2, {.text = "x", .images = {{56, 56}}}).advance(2);
+  add(3, {.text = "hi"});
+
+  // The image goes before the text of a younger prompt; the scores keep their row all the same.
+  const Batch batch = build_batch({{{1}}, {{{2}, 3}, {{3}, 4}}}, sequences);
+
+  EXPECT_EQ(batch.tokens.size(), 5U);
+  EXPECT_EQ(batch.n_visual_rows, 3);
+  ASSERT_EQ(batch.parts.size(), 3U);
+  EXPECT_EQ(batch.parts[1].phase, schedule::Phase::kPrefillVisual);
+  EXPECT_EQ(batch.parts[1].logits_row, -1);
+  EXPECT_EQ(batch.parts[2].logits_row, 4);
 }
 
 TEST_F(BatchTest, LeavesOutSequencesThatHaveEnded) {
-  const schedule::StepPlan plan{.decode = {{1}}, .text = {{{2}, 4}}, .visual = {{{3}, 3}}};
-
-  EXPECT_TRUE(build_token_batch(plan, sequences).rows.empty());
-  EXPECT_TRUE(build_visual_batch(plan, sequences).slices.empty());
+  EXPECT_EQ(build_batch({{{1}}, {{{2}, 4}, {{3}, 3}}}, sequences).n_rows(), 0);
 }
 
 }  // namespace

@@ -27,8 +27,10 @@ KvPrefixOptions prefix_options(const EngineOptions& options, const runtime::Exec
 schedule::StepBudget budget_of(const EngineOptions& options, const runtime::Executor& executor) {
   const int n_rows_max = executor.n_rows_max();
   const int n_running_max = executor.n_sequences_max() - n_kept_max(options, executor);
-  return {std::clamp(options.n_token_rows, std::min(n_running_max + 1, n_rows_max), n_rows_max),
-          std::clamp(options.n_visual_rows, 1, n_rows_max), n_rows_max};
+  return {executor.can_mix(),
+          std::clamp(options.n_step_rows,
+                     std::min(n_running_max + schedule::kSliceRowsMin, n_rows_max), n_rows_max),
+          std::clamp(options.n_step_rows, 1, n_rows_max), n_rows_max};
 }
 
 runtime::SamplerOptions sampler_options(const Request& request, int choice) {
@@ -81,61 +83,50 @@ void Engine::add(std::unique_ptr<InFlight> request) {
   waiting_.push_back({std::move(request), *need});
 }
 
-void Engine::step() {
+void Engine::step(const std::stop_token& stop) {
   const TimePoint begin = clock_.now();
   end_stopped_requests();
   take_features();
   start_waiting_requests();
   share_prefixes();
   const std::vector<schedule::SequenceView> sequences = views();
-  const schedule::StepPlan plan = schedule::plan_step(
-      sequences, schedule::step_budget(sequences, costs_, executor_->n_kv_cells_used(),
-                                       options_.inter_token, budget_max_));
-  for (const SequenceId id : schedule::passed_over(sequences, plan)) find(id)->pass_over();
+  const schedule::StepBudget budget = schedule::step_budget(
+      sequences, costs_, executor_->n_kv_cells_used(), options_.inter_token, budget_max_);
+  const schedule::StepPlan plan = schedule::plan_step(sequences, budget, n_steps_);
   starved_ = plan.empty() && !running_.empty();
   if (starved_) enter_call({});
-  const CallReport text = run(build_token_batch(plan, sequences_));
-  const CallReport visual = run(build_visual_batch(plan, sequences_));
-  report({text, visual, clock_.now() - begin});
+  const CallReport first = run(plan.first, costs_.first, stop);
+  const CallReport second = run(plan.second, costs_.second, stop);
+  report({{first, second}, clock_.now() - begin});
 }
 
-CallReport Engine::run(const TokenBatch& batch) {
-  if (batch.rows.empty()) return {};
+CallReport Engine::run(const schedule::CallPlan& plan, schedule::CallCost& cost,
+                       const std::stop_token& stop) {
+  const Batch batch = build_batch(plan, sequences_);
+  if (batch.n_rows() == 0) return {};
   enter_call(batch.parts);
-  Measurement measurement = begin_call(costs_.text, static_cast<int>(batch.rows.size()));
-  const DecodeStatus status = executor_->decode_tokens(batch.rows);
-  if (status == DecodeStatus::kOk) {
-    commit(batch, sample(batch));
-    end_call(measurement);
-  } else {
-    recover(status, batch.parts);
-  }
-  return measurement.report;
-}
-
-CallReport Engine::run(const VisualBatch& batch) {
-  if (batch.slices.empty()) return {};
-  enter_call(batch.parts);
-  Measurement measurement = begin_call(costs_.visual, batch.n_rows);
-  const DecodeStatus status = executor_->decode_visual(batch.slices);
-  if (status == DecodeStatus::kOk) {
-    commit(batch);
-    end_call(measurement);
-  } else {
-    recover(status, batch.parts);
-  }
-  return measurement.report;
-}
-
-Engine::Measurement Engine::begin_call(schedule::CallCost& cost, int n_rows) {
   const int n_cells = executor_->n_kv_cells_used();
-  return {cost, {n_rows, 0, cost.seconds(n_rows, n_cells)}, n_cells, clock_.now()};
+  const auto expected = cost.seconds(batch.n_rows(), n_cells);
+  const TimePoint begin = clock_.now();
+  const DecodeStatus status = executor_->decode(
+      batch.tokens, batch.visual, [&] { return stop.stop_requested() || is_in_vain(batch.parts); });
+  if (status == DecodeStatus::kAborted && stop.stop_requested()) return {};
+  if (status != DecodeStatus::kOk) {
+    recover(status, batch.parts);
+    return {};
+  }
+  commit(batch, sample(batch));
+  const double seconds = to_seconds(clock_.now() - begin);
+  cost.record(batch.n_rows(), n_cells, seconds);
+  return {static_cast<int>(batch.tokens.size()), batch.n_visual_rows, seconds, expected};
 }
 
-void Engine::end_call(Measurement& measurement) {
-  CallReport& report = measurement.report;
-  report.seconds = to_seconds(clock_.now() - measurement.begin);
-  measurement.cost.record(report.n_rows, measurement.n_cells, report.seconds);
+bool Engine::is_in_vain(std::span<const BatchPart> parts) const {
+  const TimePoint now = clock_.now();
+  return std::ranges::all_of(parts, [&](const BatchPart& part) {
+    const auto& sequence = sequences_[static_cast<std::size_t>(part.sequence.value)];
+    return sequence->request().in_flight->should_stop(now).has_value();
+  });
 }
 
 void Engine::end_stopped_requests() {
@@ -154,7 +145,12 @@ void Engine::end_stopped_requests() {
 }
 
 void Engine::start_waiting_requests() {
-  schedule::Room free{0, executor_->n_kv_cells()};
+  if (waiting_.empty()) return;
+  std::vector<schedule::WaitingNeed> waiting;
+  for (const WaitingRequest& request : waiting_) {
+    waiting.push_back({request.in_flight->tenant, request.need.total});
+  }
+  schedule::Need free{0, executor_->n_kv_cells()};
   for (const auto& sequence : sequences_) {
     if (sequence == nullptr) {
       ++free.n_sequences;
@@ -162,16 +158,12 @@ void Engine::start_waiting_requests() {
       free.n_kv_cells -= sequence->n_cells_reserved();
     }
   }
-  std::vector<schedule::Need> needs;
-  for (const WaitingRequest& waiting : waiting_) needs.push_back(waiting.need.total);
-  if (!needs.empty() && schedule::fits(needs.front(), free)) {
-    prefixes_.shrink_to(static_cast<int>(free.n_kv_cells - needs.front().n_kv_cells));
+  for (const std::size_t i : schedule::plan_admission(waiting, free, turns_)) {
+    free.n_kv_cells -= waiting[i].need.n_kv_cells;
+    prefixes_.shrink_to(static_cast<int>(free.n_kv_cells));
+    start(std::move(waiting_[i]));
   }
-  free.n_kv_cells -= prefixes_.n_cells();
-  for (std::size_t n = schedule::plan_admission(needs, free); n > 0; --n) {
-    start(std::move(waiting_.front()));
-    waiting_.pop_front();
-  }
+  std::erase_if(waiting_, [](const WaitingRequest& request) { return !request.in_flight; });
 }
 
 void Engine::start(WaitingRequest waiting) {
@@ -235,7 +227,7 @@ Stage Engine::stage_between_calls(const ActiveRequest& request) const {
   return arriving != nullptr && arriving->is_encoding() ? Stage::kEncode : Stage::kEncodeWait;
 }
 
-std::vector<Engine::Sampled> Engine::sample(const TokenBatch& batch) {
+std::vector<Engine::Sampled> Engine::sample(const Batch& batch) {
   const TimePoint now = clock_.now();
   std::vector<Sampled> sampled;
   for (const BatchPart& part : batch.parts) {
@@ -248,9 +240,13 @@ std::vector<Engine::Sampled> Engine::sample(const TokenBatch& batch) {
   return sampled;
 }
 
-void Engine::commit(const TokenBatch& batch, std::vector<Sampled> sampled) {
+void Engine::commit(const Batch& batch, std::vector<Sampled> sampled) {
   const TimePoint now = clock_.now();
-  for (const BatchPart& part : batch.parts) find(part.sequence)->advance(part.n_rows);
+  for (const BatchPart& part : batch.parts) {
+    Sequence& sequence = *find(part.sequence);
+    sequence.advance(part.n_rows);
+    if (part.phase == schedule::Phase::kPrefillVisual) free_features(sequence.request());
+  }
   for (Sampled& one : sampled) {
     Sequence* sequence = find(one.sequence);
     if (sequence == nullptr) continue;  // the sampler of another choice failed
@@ -259,13 +255,6 @@ void Engine::commit(const TokenBatch& batch, std::vector<Sampled> sampled) {
     } else {
       end_request(sequence->request(), std::move(one.token).error());
     }
-  }
-}
-
-void Engine::commit(const VisualBatch& batch) {
-  for (const BatchPart& part : batch.parts) {
-    find(part.sequence)->advance(part.n_rows);
-    free_features(find(part.sequence)->request());
   }
 }
 

@@ -1,7 +1,7 @@
 // Continuous batching on one thread: takes requests, runs the model step by step, ends requests.
 // EngineLoop gives it its thread; tests drive it by hand.
 //
-// Requests start in the order in which they came, when sequence ids and KV cells for all their
+// Requests start in the order of plan_admission(), when sequence ids and KV cells for all their
 // choices are free; what they may use at most stays reserved. Kept prompts (kv_prefixes.h) have
 // what nobody reserves. Every request that was added gets exactly one terminal event, whatever the
 // runtime does. When nothing runs, the KV cache holds kept prompts alone.
@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "core/clock.h"
@@ -26,6 +27,7 @@
 #include "generate/request_need.h"
 #include "generate/sequence.h"
 #include "runtime/runtime.h"
+#include "schedule/plan_admission.h"
 #include "schedule/plan_step.h"
 #include "schedule/step_budget.h"
 
@@ -43,9 +45,10 @@ class Engine {
   /// InFlight::arriving. One that can never fit is ended at once.
   void add(std::unique_ptr<InFlight> request);
 
-  /// One plan and at most two model calls: token rows of everybody, then visual rows. Also ends
-  /// what was cancelled or is past its deadline, and starts what fits.
-  void step();
+  /// One plan and its model call, or two where the model does not take text and visual rows in one.
+  /// Also ends what was cancelled or is past its deadline, and starts what fits.
+  /// @param stop  ends the model call that runs; end_all() is to follow
+  void step(const std::stop_token& stop = {});
 
   /// Drops what is kept of a tenant. What runs stays.
   void forget(TenantId tenant) { prefixes_.forget(tenant); }
@@ -82,24 +85,16 @@ class Engine {
   void start(WaitingRequest waiting);
   std::vector<schedule::SequenceView> views() const;
 
-  /// A model call while it runs.
-  struct Measurement {
-    schedule::CallCost& cost;
-    CallReport report;
-    int n_cells = 0;
-    TimePoint begin;
-  };
-  Measurement begin_call(schedule::CallCost& cost, int n_rows);
-  void end_call(Measurement& measurement);
-  CallReport run(const TokenBatch& batch);
-  CallReport run(const VisualBatch& batch);
+  CallReport run(const schedule::CallPlan& plan, schedule::CallCost& cost,
+                 const std::stop_token& stop);
+  /// Whether nobody waits for the call any more.
+  bool is_in_vain(std::span<const BatchPart> parts) const;
 
   /// Accounts every running request's time: those with a part in the call that begins, the others.
   void enter_call(std::span<const BatchPart> parts);
   Stage stage_between_calls(const ActiveRequest& request) const;
-  std::vector<Sampled> sample(const TokenBatch& batch);
-  void commit(const TokenBatch& batch, std::vector<Sampled> sampled);
-  void commit(const VisualBatch& batch);
+  std::vector<Sampled> sample(const Batch& batch);
+  void commit(const Batch& batch, std::vector<Sampled> sampled);
   void commit_token(Sequence& sequence, runtime::SampledToken token, TimePoint now);
   /// After a call that did not go well.
   void recover(runtime::DecodeStatus status, std::span<const BatchPart> parts);
@@ -120,6 +115,7 @@ class Engine {
   std::deque<WaitingRequest> waiting_;                   // oldest first; ≤ options_.n_waiting_max
   std::vector<std::unique_ptr<ActiveRequest>> running_;  // oldest first
   SequenceTable sequences_;
+  schedule::TenantTurns turns_;
   schedule::StepCosts costs_;
   KvPrefixes prefixes_;
   bool starved_ = false;

@@ -63,7 +63,7 @@ void EngineLoop::run(const std::stop_token& stop) {
     }
     take_requests();
     forget_tenants();
-    if (!engine_.idle()) engine_.step();
+    if (!engine_.idle()) engine_.step(stop);
     publish_stats();
   }
   const Error error = shutting_down_error();

@@ -34,7 +34,7 @@ class EngineLoop {
   /// shut down
   bool try_submit(std::unique_ptr<InFlight>&& request);
 
-  /// Ends every request with unavailable / shutting_down, after the step that runs. Idempotent.
+  /// Ends every request with unavailable / shutting_down, and the model call that runs. Idempotent.
   void shutdown();
 
   /// Features have arrived, or will not. From any thread.

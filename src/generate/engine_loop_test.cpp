@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "generate/test_requests.h"
 #include "runtime/fake/fake_runtime.h"
 
@@ -101,6 +103,29 @@ TEST_F(EngineLoopTest, RefusesWhenFullAndLeavesTheRequestUntouched) {
   ASSERT_NE(refused, nullptr);  // NOLINT(bugprone-use-after-move): the contract under test
   EXPECT_EQ(refused->trace.stage(), Stage::kEncode);
   refused->end(std::nullopt, clock.now());
+}
+
+TEST_F(EngineLoopTest, CancellationEndsTheCallThatRuns) {
+  control->fail(Call::kDecodeTokens, 1, Effect::kUntilStopped);
+  start();
+  Asked asked = submit({.text = "count:1000"});
+  while (control->n_calls(Call::kDecodeTokens) == 0) std::this_thread::yield();
+
+  asked.stop.request_stop();
+  asked.recorder->wait_until_ended();
+
+  EXPECT_EQ(asked.recorder->reason(), "cancelled");
+}
+
+TEST_F(EngineLoopTest, ShutdownEndsTheCallThatRuns) {
+  control->fail(Call::kDecodeTokens, 1, Effect::kUntilStopped);
+  start();
+  const Asked asked = submit({.text = "count:1000"});
+  while (control->n_calls(Call::kDecodeTokens) == 0) std::this_thread::yield();
+
+  loop->shutdown();
+
+  EXPECT_EQ(asked.recorder->reason(), "shutting_down");
 }
 
 TEST_F(EngineLoopTest, ShutdownEndsEverythingWherever) {

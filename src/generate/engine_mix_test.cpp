@@ -93,6 +93,7 @@ FakeOptions arbitrary_model() {
   FakeOptions fake;
   fake.uses_mrope = *rc::gen::arbitrary<bool>();
   fake.non_causal_images = *rc::gen::arbitrary<bool>();
+  fake.can_mix = *rc::gen::arbitrary<bool>();
   fake.tile_side = *rc::gen::element(0, 60);
   fake.n_rows_max = *rc::gen::inRange(36, 80);  // the largest segment has 6×6 cells
   fake.n_sequences_max = *rc::gen::inRange(3, 12);
@@ -104,8 +105,7 @@ FakeOptions arbitrary_model() {
 RC_GTEST_PROP(EngineMix, AnswersAreTheSameAloneAndAmongOthers, ()) {
   const FakeOptions fake = arbitrary_model();
   EngineOptions options;
-  options.n_token_rows = *rc::gen::inRange(1, 80);
-  options.n_visual_rows = *rc::gen::inRange(1, 80);
+  options.n_step_rows = *rc::gen::inRange(1, 80);
   std::vector<Ask> asks;
   std::vector<int> arrivals;
   for (int i = *rc::gen::inRange(1, 12); i > 0; --i) {
@@ -136,8 +136,7 @@ TEST(EngineMix, OneRequestAmongThirtyOthersGivesTheSameTokens) {
 
   for (const int n_rows : {1, 3, 17, 64}) {
     EngineOptions options;
-    options.n_token_rows = n_rows;
-    options.n_visual_rows = n_rows;
+    options.n_step_rows = n_rows;
     std::vector<Ask> asks;
     std::vector<int> arrivals;
     for (int i = 0; i < 31; ++i) {
@@ -156,6 +155,7 @@ TEST(EngineMix, OneRequestAmongThirtyOthersGivesTheSameTokens) {
 struct FaultKind {
   Call call;
   Effect effect;
+  bool can_mix = true;
 };
 
 class EngineFault : public testing::TestWithParam<FaultKind> {};
@@ -164,9 +164,9 @@ TEST_P(EngineFault, EveryRequestEndsOnceWhicheverCallFails) {
   FakeOptions fake;
   fake.n_sequences_max = 4;
   fake.tile_side = 60;
+  fake.can_mix = GetParam().can_mix;
   EngineOptions options;
-  options.n_token_rows = 6;
-  options.n_visual_rows = 4;
+  options.n_step_rows = 6;
   const std::vector<Ask> asks = {{.text = "say:words", .images = {{100, 60}}},
                                  {.text = "count:5", .n_choices = 3},
                                  {.text = "a hash"},
@@ -199,7 +199,9 @@ TEST_P(EngineFault, EveryRequestEndsOnceWhicheverCallFails) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryCall, EngineFault,
-                         testing::Values(FaultKind{Call::kDecodeTokens, Effect::kNoKvSlot},
+                         testing::Values(FaultKind{Call::kDecodeVisual, Effect::kNoKvSlot, false},
+                                         FaultKind{Call::kDecodeVisual, Effect::kFatal, false},
+                                         FaultKind{Call::kDecodeTokens, Effect::kNoKvSlot},
                                          FaultKind{Call::kDecodeTokens, Effect::kAborted},
                                          FaultKind{Call::kDecodeTokens, Effect::kInvalidBatch},
                                          FaultKind{Call::kDecodeTokens, Effect::kFatal},
@@ -211,7 +213,8 @@ INSTANTIATE_TEST_SUITE_P(EveryCall, EngineFault,
                                          FaultKind{Call::kSample, Effect::kError}),
                          [](const testing::TestParamInfo<FaultKind>& info) {
                            return "Call" + std::to_string(static_cast<int>(info.param.call)) +
-                                  "Effect" + std::to_string(static_cast<int>(info.param.effect));
+                                  "Effect" + std::to_string(static_cast<int>(info.param.effect)) +
+                                  (info.param.can_mix ? "" : "InTwoCalls");
                          });
 
 }  // namespace

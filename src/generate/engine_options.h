@@ -1,6 +1,7 @@
 // What the engine is told and what it tells: its ceilings, the hooks for metrics, its counters.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,10 +16,9 @@ struct EngineOptions {
   int output_tokens_max = Limits{}.output_tokens_max;          // per choice
 
   /// Rows of one model call: the quantum that everybody waits for. On two cores 64 rows of a 0.5B
-  /// model take half a second, 32 rows a quarter with hardly more cost a row. Raised to one more
+  /// model take half a second, 32 rows a quarter with hardly more cost a row. Raised to four more
   /// than there are sequences, so that prefill goes on while all others decode.
-  int n_token_rows = 64;
-  int n_visual_rows = 64;
+  int n_step_rows = 64;
 
   /// From one token of an answer to the next while prompts are prefilled beside it: fewer rows than
   /// above where they take longer. Zero = schedule/step_budget.h says how long.
@@ -42,20 +42,24 @@ struct EngineLoad {
   int n_kv_cells = 0;
 };
 
-/// One of a step's two model calls, with the sampling after it.
+/// One model call, with the sampling after it.
 struct CallReport {
-  int n_rows = 0;  // 0 = it did not run, or failed
+  int n_text_rows = 0;  // no rows = it did not run, or failed
+  int n_visual_rows = 0;
   double seconds = 0;
   std::optional<double> expected_seconds;  // before it ran; nothing before any was measured
+
+  int n_rows() const { return n_text_rows + n_visual_rows; }
 };
 
 /// One step that ran the model.
 struct StepReport {
-  CallReport text;  // decode and text prefill
-  CallReport visual;
+  std::array<CallReport, 2> calls;
   Duration duration{};  // from planning to the last event
 
-  int n_rows() const { return text.n_rows + visual.n_rows; }
+  int n_text_rows() const { return calls[0].n_text_rows + calls[1].n_text_rows; }
+  int n_visual_rows() const { return calls[0].n_visual_rows + calls[1].n_visual_rows; }
+  int n_rows() const { return n_text_rows() + n_visual_rows(); }
 };
 
 /// @thread called from the engine thread, between two steps; must be cheap and not throw

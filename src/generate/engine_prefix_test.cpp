@@ -42,8 +42,8 @@ class EnginePrefixTest : public testing::Test, public EngineObserver {
   }
 
   void on_step(const StepReport& step) override {
-    n_text_rows_ += step.text.n_rows;
-    n_visual_rows_ += step.visual.n_rows;
+    n_text_rows_ += step.n_text_rows();
+    n_visual_rows_ += step.n_visual_rows();
   }
 
   /// @param image  equal numbers have equal features

@@ -26,13 +26,13 @@ class TimedExecutor final : public runtime::Executor {
   int n_sequences_max() const override { return inner_->n_sequences_max(); }
   int n_kv_cells() const override { return inner_->n_kv_cells(); }
   int n_rows_max() const override { return inner_->n_rows_max(); }
-  runtime::DecodeStatus decode_tokens(std::span<const runtime::TokenRow> rows) override {
-    clock_.advance(kTokenCallTime);
-    return inner_->decode_tokens(rows);
-  }
-  runtime::DecodeStatus decode_visual(std::span<const runtime::VisualRows> slices) override {
-    clock_.advance(kVisualCallTime);
-    return inner_->decode_visual(slices);
+  bool can_mix() const override { return inner_->can_mix(); }
+  runtime::DecodeStatus decode(std::span<const runtime::TokenRow> tokens,
+                               std::span<const runtime::VisualRows> visual,
+                               const runtime::ShouldStop& stop) override {
+    clock_.advance(visual.empty() ? kTokenCallTime : kVisualCallTime);
+    if (during_call) during_call(stop);
+    return inner_->decode(tokens, visual, stop);
   }
   std::span<const float> logits(int row) const override { return inner_->logits(row); }
   bool can_share() const override { return inner_->can_share(); }
@@ -41,6 +41,8 @@ class TimedExecutor final : public runtime::Executor {
   }
   void remove(SequenceId sequence) override { inner_->remove(sequence); }
   int n_kv_cells_used() const override { return inner_->n_kv_cells_used(); }
+
+  std::function<void(const runtime::ShouldStop&)> during_call;
 
  private:
   std::unique_ptr<Executor> inner_;
@@ -54,9 +56,9 @@ class EngineTest : public testing::Test, public EngineObserver {
     auto loaded = std::move(runtime::fake::load(fake)).value();
     model = loaded.model;
     encoder = std::move(loaded.encoder);
-    engine =
-        std::make_unique<Engine>(std::make_unique<TimedExecutor>(std::move(loaded.executor), clock),
-                                 model, options, clock, this);
+    auto timed = std::make_unique<TimedExecutor>(std::move(loaded.executor), clock);
+    executor = timed.get();
+    engine = std::make_unique<Engine>(std::move(timed), model, options, clock, this);
   }
 
   ~EngineTest() override {
@@ -90,6 +92,7 @@ class EngineTest : public testing::Test, public EngineObserver {
   std::shared_ptr<const runtime::Model> model;
   std::unique_ptr<runtime::Encoder> encoder;
   std::unique_ptr<Engine> engine;
+  TimedExecutor* executor = nullptr;  // the engine's
   std::vector<StepReport> steps;
   std::vector<EngineLoad> loads;
 };
@@ -215,8 +218,7 @@ TEST_F(EngineTest, EndsCancelledRequestsWithinOneStepWhereverTheyAre) {
   FakeOptions fake;
   fake.n_sequences_max = 2;
   EngineOptions options;
-  options.n_token_rows = 8;
-  options.n_visual_rows = 2;
+  options.n_step_rows = 8;
   start(fake, options);
   Asked decoding = add({.text = "count:100"});
   engine->step();
@@ -268,11 +270,9 @@ TEST_F(EngineTest, EndsTheNewestRequestWhenTheKvCacheIsFull) {
 }
 
 TEST_F(EngineTest, FailsOnlyTheSequencesOfAFatalCall) {
-  EngineOptions options;
-  options.n_token_rows = 4;
   FakeOptions fake;
-  fake.n_sequences_max = 3;
-  start(fake, options);
+  fake.can_mix = false;
+  start(fake);
   const Asked with_image = add({.text = "say:image", .images = {{56, 56}}});
   const Asked text = add({.text = "say:text"});
   control->fail(Call::kDecodeVisual, 1, Effect::kFatal);
@@ -281,6 +281,65 @@ TEST_F(EngineTest, FailsOnlyTheSequencesOfAFatalCall) {
 
   EXPECT_EQ(with_image.recorder->reason(), "model_failed");
   EXPECT_EQ(text.recorder->text(), "text");
+}
+
+TEST_F(EngineTest, ATenantDoesNotWaitForAllRequestsOfAnother) {
+  FakeOptions fake;
+  fake.n_sequences_max = 1;
+  start(fake);
+  std::vector<Asked> first;
+  for (int i = 0; i < 5; ++i) first.push_back(add({.text = "say:one", .tenant = 1}));
+  engine->step();  // one of them has begun
+  const Asked second = add({.text = "say:two", .tenant = 2});
+
+  run();
+
+  EXPECT_EQ(second.recorder->text(), "two");
+  const auto waited = [](const Asked& asked) {
+    return asked.recorder->end().trace.in(Stage::kScheduleWait);
+  };
+  EXPECT_GT(waited(second), waited(first[0]));
+  for (std::size_t i = 1; i < first.size(); ++i) EXPECT_LT(waited(second), waited(first[i])) << i;
+}
+
+TEST_F(EngineTest, AModelCallGoesOnAsLongAsOneWaitsForIt) {
+  start();
+  Asked first = add({.text = "count:100"});
+  Asked second = add({.text = "count:100"});
+  const Asked third = add({.text = "count:100"}, kTokenCallTime * 3);
+  engine->step();
+  executor->during_call = [&](const runtime::ShouldStop& stop) {
+    EXPECT_FALSE(stop());
+    first.stop.request_stop();
+    EXPECT_FALSE(stop());
+    second.stop.request_stop();
+    EXPECT_FALSE(stop());
+    clock.advance(kTokenCallTime);  // past the deadline of the third
+    EXPECT_TRUE(stop());
+  };
+  control->fail(Call::kDecodeTokens, 2, Effect::kUntilStopped);
+
+  engine->step();
+
+  EXPECT_EQ(first.recorder->reason(), "cancelled");
+  EXPECT_EQ(second.recorder->reason(), "cancelled");
+  EXPECT_EQ(third.recorder->reason(), "deadline_exceeded");
+}
+
+TEST_F(EngineTest, FailsEverybodyWhoHasAPartInAFatalCall) {
+  FakeOptions fake;
+  fake.n_sequences_max = 2;
+  start(fake);
+  control->fail(Call::kDecodeVisual, 1, Effect::kFatal);
+  const Asked text = add({.text = "count:100"});
+  const Asked image = add({.text = "say:image", .images = {{56, 56}}});
+  const Asked waiting = add({.text = "say:waiting"});
+
+  run();
+
+  EXPECT_EQ(text.recorder->reason(), "model_failed");
+  EXPECT_EQ(image.recorder->reason(), "model_failed");
+  EXPECT_EQ(waiting.recorder->text(), "waiting");
 }
 
 TEST_F(EngineTest, CountsAnInvalidBatchAndSurvives) {
@@ -333,12 +392,11 @@ TEST_F(EngineTest, EndsEverythingWithTheGivenError) {
 }
 
 TEST_F(EngineTest, AccountsEveryModelCallToTheStageOfEachRequest) {
-  EngineOptions options;
-  options.n_token_rows = 64;
-  options.n_visual_rows = 4;
-  start({}, options);
+  FakeOptions fake;
+  fake.can_mix = false;
+  start(fake);
   const Asked text = add({.text = "count:4"});
-  const Asked image = add({.text = "count:1", .images = {{56, 84}}});  // 6 visual tokens
+  const Asked image = add({.text = "count:1", .images = {{56, 84}}});  // 4 and 2 visual tokens
 
   run();
 
@@ -362,13 +420,40 @@ TEST_F(EngineTest, AccountsEveryModelCallToTheStageOfEachRequest) {
   }
 }
 
+TEST_F(EngineTest, AccountsOneCallToTheStageThatEachRequestHasInIt) {
+  EngineOptions options;
+  options.inter_token = seconds(10);  // nobody hurries
+  start({}, options);
+  const Asked text = add({.text = "count:4"});
+  const Asked image = add({.text = "count:1", .images = {{56, 84}}});  // 6 visual tokens
+
+  run();
+
+  // call  │ 1    │ 2      │ 3      │ 4      │ 5
+  // text  │ text │ decode │ decode │ decode │ decode
+  // image │ text │ visual │ text   │ decode │
+  const Trace text_trace = text.recorder->end().trace;
+  EXPECT_EQ(text_trace.in(Stage::kPrefillText), kTokenCallTime);
+  EXPECT_EQ(text_trace.in(Stage::kDecode), kVisualCallTime + 3 * kTokenCallTime);
+  EXPECT_EQ(text_trace.in(Stage::kScheduleWait), Duration{});
+  const Trace image_trace = image.recorder->end().trace;
+  EXPECT_EQ(image_trace.in(Stage::kPrefillText), 2 * kTokenCallTime);
+  EXPECT_EQ(image_trace.in(Stage::kPrefillVisual), kVisualCallTime);
+  EXPECT_EQ(image_trace.in(Stage::kDecode), kTokenCallTime);
+  EXPECT_EQ(steps[1].calls[0].n_text_rows, 1);
+  EXPECT_EQ(steps[1].calls[0].n_visual_rows, 6);
+  EXPECT_EQ(steps[1].calls[1].n_rows(), 0) << "one call has it all";
+}
+
 TEST_F(EngineTest, PrefillIsCutToTheObjectiveWhileSomebodyDecodes) {
   EngineOptions options;
   options.inter_token = kTokenCallTime * 2;  // less than a visual call of any size
-  start({}, options);
+  FakeOptions fake;
+  fake.can_mix = false;
+  start(fake, options);
   const Asked image = add({.text = "count:1", .images = {{280, 280}}});  // 100 visual tokens
   run();
-  EXPECT_EQ(steps[1].visual.n_rows, 64) << "nobody waits";
+  EXPECT_EQ(steps[1].n_visual_rows(), 64) << "nobody waits";
   steps.clear();
 
   const Asked text = add({.text = "count:60"});
@@ -378,15 +463,15 @@ TEST_F(EngineTest, PrefillIsCutToTheObjectiveWhileSomebodyDecodes) {
 
   int n_visual_rows = 0;
   for (const StepReport& step : steps) {
-    EXPECT_LE(step.visual.n_rows, schedule::kSliceRowsMin);
-    n_visual_rows += step.visual.n_rows;
+    EXPECT_LE(step.n_visual_rows(), schedule::kSliceRowsMin);
+    n_visual_rows += step.n_visual_rows();
   }
   EXPECT_EQ(n_visual_rows, 100);
 }
 
 TEST_F(EngineTest, AShortPromptGoesBeforeALongOneThatCameEarlier) {
   EngineOptions options;
-  options.n_token_rows = 20;
+  options.n_step_rows = 20;
   start({}, options);
   const Asked longer = add({.text = "count:1 " + std::string(300, 'x')});
   const Asked shorter = add({.text = "count:1"});
@@ -397,13 +482,13 @@ TEST_F(EngineTest, AShortPromptGoesBeforeALongOneThatCameEarlier) {
 
 TEST_F(EngineTest, ALongPromptIsServedWhileShortOnesKeepComing) {
   EngineOptions options;
-  options.n_token_rows = 20;  // one short prompt fills it
+  options.n_step_rows = 20;  // one short prompt fills it
   start({}, options);
   const Asked longer = add({.text = "count:1 " + std::string(300, 'x')});
   std::vector<Asked> shorter;
 
-  for (int n_steps = 0; longer.recorder->n_ends() == 0; ++n_steps) {
-    ASSERT_LT(n_steps, schedule::kWaitStepsMax);
+  for (unsigned n_steps = 0; longer.recorder->n_ends() == 0; ++n_steps) {
+    ASSERT_LT(n_steps, 17 * schedule::kTurnSteps) << "it has 310 rows";
     // None begins like another, for what they share they would not compute.
     shorter.push_back(
         add({.text = "count:1 " + std::to_string(1000 + n_steps * 7) + std::string(20, 'y')}));
@@ -415,22 +500,22 @@ TEST_F(EngineTest, ALongPromptIsServedWhileShortOnesKeepComing) {
 }
 
 TEST_F(EngineTest, ReportsStepsAndLoad) {
-  EngineOptions options;
-  options.n_visual_rows = 4;
-  start({}, options);
-  const Asked image = add({.text = "count:1", .images = {{56, 84}}});
+  FakeOptions fake;
+  fake.can_mix = false;
+  start(fake);
+  const Asked image = add({.text = "count:1", .images = {{56, 84}}});  // 4 and 2 visual tokens
   const Asked text = add({.text = "count:4"});
 
   run();
 
   ASSERT_EQ(steps.size(), 5U);
-  EXPECT_EQ(steps[0].text.n_rows, 2 + 9);
-  EXPECT_EQ(steps[0].visual.n_rows, 0);
-  EXPECT_EQ(steps[1].text.n_rows, 1);
-  EXPECT_EQ(steps[1].visual.n_rows, 4);
+  EXPECT_EQ(steps[0].n_text_rows(), 2 + 9);
+  EXPECT_EQ(steps[0].n_visual_rows(), 0);
+  EXPECT_EQ(steps[1].n_text_rows(), 1);
+  EXPECT_EQ(steps[1].n_visual_rows(), 4);
   EXPECT_EQ(steps[1].duration, kTokenCallTime + kVisualCallTime);
   EXPECT_EQ(loads[1].n_running_sequences, 2);
-  EXPECT_EQ(loads[1].n_kv_cells_used, 16);
+  EXPECT_EQ(loads[1].n_kv_cells_used, 11 + 1 + 4);
   EXPECT_EQ(loads.back().n_running_sequences, 0);
   EXPECT_EQ(loads.back().n_kv_cells_used, 0);
 }

@@ -17,10 +17,10 @@ class CellExecutor final : public runtime::Executor {
   int n_sequences_max() const override { return static_cast<int>(sequences_.size()); }
   int n_kv_cells() const override { return 10'000; }
   int n_rows_max() const override { return 64; }
-  runtime::DecodeStatus decode_tokens(std::span<const runtime::TokenRow>) override {
-    return runtime::DecodeStatus::kOk;
-  }
-  runtime::DecodeStatus decode_visual(std::span<const runtime::VisualRows>) override {
+  bool can_mix() const override { return true; }
+  runtime::DecodeStatus decode(std::span<const runtime::TokenRow>,
+                               std::span<const runtime::VisualRows>,
+                               const runtime::ShouldStop&) override {
     return runtime::DecodeStatus::kOk;
   }
   std::span<const float> logits(int) const override { return {}; }

@@ -19,10 +19,10 @@ Sequence::Sequence(ActiveRequest& request, const Options& options,
 schedule::SequenceView Sequence::view() const {
   schedule::SequenceView view;
   view.id = options_.id;
+  view.tenant = request_.in_flight->tenant;
   view.arrival = request_.arrival;
   view.phase = schedule::Phase::kDecode;
   if (!in_prompt()) return view;
-  view.n_passed_over = n_passed_over_;
   view.n_prompt_left = n_prompt_ - n_prompt_done_;
   if (awaited_) {
     view.phase = schedule::Phase::kAwaitPrefix;
@@ -83,7 +83,6 @@ void Sequence::advance(int n_rows) {
   if (!in_prompt()) return;
   n_done_ += n_rows;
   n_prompt_done_ += n_rows;
-  if (n_passed_over_ > 0) --n_passed_over_;
   TSR_DCHECK(n_done_ <= segment_tokens(prompt().segments[segment_]));
   skip_finished_segments();
 }

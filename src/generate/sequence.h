@@ -51,8 +51,6 @@ class Sequence {
   /// Requests in order of their start, choices in order.
   std::pair<std::uint64_t, int> age() const { return {request_.arrival, options_.choice}; }
   schedule::SequenceView view() const;
-  /// A step went by without it.
-  void pass_over() { ++n_passed_over_; }
   /// Whether visual segments of its prompt are still to be prefilled.
   bool needs_features() const { return in_prompt() && visual_ < embeddings().size(); }
 
@@ -97,7 +95,6 @@ class Sequence {
   const std::unique_ptr<runtime::Sampler> sampler_;
   StopMatcher stop_matcher_;
   const int n_prompt_;  // tokens
-  std::uint64_t n_passed_over_ = 0;
 
   std::size_t segment_ = 0;  // the current one; all of them done = decode
   std::size_t visual_ = 0;   // index of the current or next visual segment among those

@@ -49,19 +49,12 @@ TEST_F(SequenceTest, WalksThroughSegmentsAndThenDecodes) {
   EXPECT_EQ(seq.view().n_left, 1);
 }
 
-TEST_F(SequenceTest, SaysWhatIsLeftOfItsPromptAndHowOftenItWaited) {
+TEST_F(SequenceTest, SaysWhatIsLeftOfItsPrompt) {
   Sequence& seq = start({.text = "hi", .images = {{28, 56}}});  // 2 + 2 + 4 tokens
 
   EXPECT_EQ(seq.view().n_prompt_left, 8);
-  EXPECT_EQ(seq.view().n_passed_over, 0U);
   seq.advance(2);
-  seq.pass_over();
   EXPECT_EQ(seq.view().n_prompt_left, 6);
-  EXPECT_EQ(seq.view().n_passed_over, 1U);
-  seq.advance(1);
-  EXPECT_EQ(seq.view().n_passed_over, 0U);
-  seq.advance(1);
-  EXPECT_EQ(seq.view().n_passed_over, 0U);
 }
 
 TEST_F(SequenceTest, WantsLogitsOnlyAfterTheLastRowOfThePrompt) {

@@ -28,6 +28,7 @@ struct Ask {
   float temperature = 0.F;
   ResponseFormat format = {};
   bool logprobs = false;
+  std::uint32_t tenant = 0;
 };
 
 inline runtime::SampledToken sampled(TokenId token, bool ends_generation = false) {
@@ -148,9 +149,9 @@ inline std::unique_ptr<InFlight> make_request(const runtime::Model& model,
   request.logprobs = ask.logprobs;
   request.n_top_logprobs = ask.logprobs ? 2 : 0;
 
-  auto in_flight = std::make_unique<InFlight>(RequestId{1}, TenantId{0}, std::move(request),
-                                              Limits{}, Trace(now), now + time_limit,
-                                              asked.stop.get_token(), asked.recorder);
+  auto in_flight = std::make_unique<InFlight>(
+      RequestId{1}, TenantId{ask.tenant}, std::move(request), Limits{}, Trace(now),
+      now + time_limit, asked.stop.get_token(), asked.recorder);
   const auto parts = model.apply_chat_template(in_flight->request.messages);
   in_flight->prompt = model.tokenize(*parts, whole_images(ask.images)).value();
   for (std::size_t i = 0; i < ask.images.size(); ++i) {

@@ -31,8 +31,7 @@ generate::EngineOptions engine_options(const PipelineOptions& options) {
   generate::EngineOptions engine;
   engine.output_tokens_default = options.limits.output_tokens_default;
   engine.output_tokens_max = options.limits.output_tokens_max;
-  engine.n_token_rows = options.n_token_rows;
-  engine.n_visual_rows = options.n_visual_rows;
+  engine.n_step_rows = options.n_step_rows;
   engine.inter_token = options.inter_token;
   engine.n_kept_prefixes = options.n_kept_prefixes;
   engine.n_waiting_max = static_cast<std::size_t>(options.limits.requests_max);
@@ -60,11 +59,11 @@ class Pipeline::Observer final : public generate::EngineObserver, public encode:
     if (step.n_rows() >= kPrefillRowsMin) {
       rates_.record(WorkRates::Kind::kPrefillRows, step.n_rows(), step.duration);
     }
-    metrics_.record_step(step.text.n_rows, step.visual.n_rows, step.duration);
-    for (const generate::CallReport& call : {step.text, step.visual}) {
+    metrics_.record_step(step.n_text_rows(), step.n_visual_rows(), step.duration);
+    for (const generate::CallReport& call : step.calls) {
       if (!call.expected_seconds || call.seconds <= 0) continue;
       const double error = std::abs(*call.expected_seconds - call.seconds) / call.seconds;
-      metrics_.record_call_cost_error(call.n_rows, error);
+      metrics_.record_call_cost_error(call.n_rows(), error);
     }
   }
   void on_encode(int n_patches, Duration duration) override {

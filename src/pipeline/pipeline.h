@@ -37,8 +37,7 @@ struct PipelineOptions {
   int n_media_threads = 2;
   fetch::FetchSources sources;  // for media that a request names by URL; outlive the pipeline
   std::size_t url_bytes_max = RemoteLimits().request_bytes_max;  // of such media of one request
-  int n_token_rows = 64;                                         // of one step
-  int n_visual_rows = 64;                                        // of one step
+  int n_step_rows = 64;                                          // generate::EngineOptions
   Duration inter_token{};  // generate::EngineOptions::inter_token
   std::string model_name;  // empty = what the model file says
   cache::FeatureCacheOptions features;

@@ -2,6 +2,7 @@
 // that they fill. Part of runtime.h, which says how it goes with the others.
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "core/embedding.h"
@@ -36,6 +37,9 @@ struct KvRange {
   Position end = 0;    // of the one after the last
 };
 
+/// Whether a call that runs is to end. Asked on the thread that called.
+using ShouldStop = std::function<bool()>;
+
 /// What a model call came to, by what the engine must do next (libllama's codes: llama.h).
 enum class DecodeStatus {
   kOk,
@@ -56,16 +60,24 @@ class Executor {
   /// Rows that one model call can take.
   virtual int n_rows_max() const = 0;
 
-  /// Runs the model on text tokens of any sequences. Positions of a sequence continue where its
-  /// last call ended. 1 ≤ rows.size() ≤ n_rows_max().
-  virtual DecodeStatus decode_tokens(std::span<const TokenRow> rows) = 0;
+  /// Whether text and visual rows go into one call. Where they do not, a call has one kind.
+  virtual bool can_mix() const = 0;
 
-  /// Runs the model on visual tokens. Σ n_rows ≤ n_rows_max(); a non-causal slice comes alone and
-  /// whole.
-  virtual DecodeStatus decode_visual(std::span<const VisualRows> slices) = 0;
+  /// Runs the model on rows of any sequences. A sequence has rows of one kind in a call, in order;
+  /// positions continue where its last call ended. The rows of both kinds are between 1 and
+  /// n_rows_max().
+  ///
+  /// A non-causal slice comes whole and is the only visual one; beside it every other sequence has
+  /// one row at most, for in such a call a row sees those of its sequence that come after it.
+  ///
+  /// @param stop  asked between the nodes of the graph, so that a long call ends within one of
+  /// them:
+  ///              kAborted. Empty = never
+  virtual DecodeStatus decode(std::span<const TokenRow> tokens, std::span<const VisualRows> visual,
+                              const ShouldStop& stop) = 0;
 
-  /// Scores for row `row` of the last decode_tokens(), which must have wanted them. Valid until the
-  /// next decode call.
+  /// Scores for row `row` of the last call's tokens, which must have wanted them. Valid until the
+  /// next call.
   /// @return  [n_vocabulary] f32
   virtual std::span<const float> logits(int row) const = 0;
 

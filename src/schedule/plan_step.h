@@ -1,18 +1,17 @@
 // Which rows of which sequences the next step runs. A pure function of its arguments: no clock, no
 // I/O, no native handle, so that the same code runs under a simulator.
 //
-// A step has two model calls. Call A takes token rows: one for every sequence that decodes, then
-// slices of text prefill. Call B takes rows of visual segments; a non-causal segment is computed
-// alone and whole.
+// A step is one model call: a row for every sequence that decodes, then slices of prompts, text and
+// visual ones alike. Where a model takes one kind of rows in a call, it is two: token rows, then
+// visual rows. A non-causal segment is computed whole, and no other prompt beside it; it has the
+// second call to itself where it does not fit beside what decodes.
 //
-// Prefill goes to whoever has least of its prompt left, in powers of two, so that a short question
-// does not wait for a long video. Who is passed over ages: kAgingSteps such steps weigh as much as
-// half of what is left. Nobody waits for ever: all who wait age alike, and a prompt has fewer than
-// 2³¹ rows, so after kWaitStepsMax of them a newcomer is not before a sequence, but those alone
-// that waited then, each finite; so is what decodes, for where a step has no room for prefill
-// beside it, no sequence begins to decode. Who is served gets younger by that step: a long prompt
-// and short ones that keep coming take turns. Several long ones age while they pass each other
-// over, so that under more load than steps take short ones come to wait for them.
+// Prefill goes to whoever has least of its prompt left, in powers of two and among equals the
+// oldest, so that a short question does not wait for a long video. Tenants have equal parts of the
+// rows; what one does not need goes to whoever is next. Every kTurnSteps-th step goes by
+// age alone, so that nobody waits for ever, whatever else comes: a prompt of n rows with m rows of
+// older ones before it ends within kTurnSteps · (n + m) of the steps that it could have had a part
+// in.
 #pragma once
 
 #include <cstdint>
@@ -34,48 +33,55 @@ enum class Phase {
 /// What the planner sees of a running sequence.
 struct SequenceView {
   SequenceId id;
-  std::uint64_t arrival = 0;  // smaller = older; ties go to the smaller id
+  TenantId tenant;
+  std::uint64_t arrival = 0;  // in the order of their start: smaller = older; ties go by id
   Phase phase = Phase::kPrefillText;
   int n_left = 1;           // rows left in the current segment; 1 in Phase::kDecode
   bool non_causal = false;  // of the current visual segment
   int n_prompt_left = 1;    // rows until its first output token; counts while it prefills
-  /// Steps that it could have had a part in, and had none; less those that it had.
-  std::uint64_t n_passed_over = 0;
 };
 
-/// Long enough that a question of thirty words overtakes a page of three thousand tokens (2⁷ times
-/// as many) for a hundred steps: some seconds.
-inline constexpr int kAgingSteps = 16;
-inline constexpr int kWaitStepsMax = 31 * kAgingSteps;
+/// The oldest prompt has an eighth of the steps to itself: enough to end, and too few to be felt by
+/// those who have little to compute.
+inline constexpr std::uint64_t kTurnSteps = 8;
 
-/// All at least 1.
+/// Numbers of rows, all at least 1.
 struct StepBudget {
-  int n_token_rows = 1;   // call A
-  int n_visual_rows = 1;  // call B, unless it holds a non-causal segment
-  int n_rows_max = 1;     // what a model call can take; bounds a non-causal segment
+  bool mixes = false;     // whether a call takes both kinds of rows
+  int n_rows = 1;         // of the first call
+  int n_visual_rows = 1;  // of the second, where calls do not mix
+  int n_rows_max = 1;     // what a call can take; bounds a non-causal segment
 };
 
+/// Of the current segment of a prompt.
 struct Slice {
   SequenceId sequence;
   int n_rows = 0;
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
-struct StepPlan {
-  std::vector<SequenceId> decode;  // call A, one row each
-  std::vector<Slice> text;         // call A, after them
-  std::vector<Slice> visual;       // call B
+/// One model call. A sequence has one part in a step at most.
+struct CallPlan {
+  std::vector<SequenceId> decode;  // one row each
+  std::vector<Slice> prefill;
 
-  bool empty() const { return decode.empty() && text.empty() && visual.empty(); }
+  bool empty() const { return decode.empty() && prefill.empty(); }
+  friend bool operator==(const CallPlan&, const CallPlan&) = default;
+};
+
+struct StepPlan {
+  CallPlan first;
+  CallPlan second;  // visual rows alone
+
+  bool empty() const { return first.empty() && second.empty(); }
   friend bool operator==(const StepPlan&, const StepPlan&) = default;
 };
 
 /// Not empty unless all sequences, if there are any, wait for features or prefixes. The order of
 /// `sequences` does not matter.
 /// @param sequences  ids are unique; each n_left ≥ 1; a non-causal n_left ≤ budget.n_rows_max
-StepPlan plan_step(std::span<const SequenceView> sequences, const StepBudget& budget);
-
-/// Whose prompt could have gone on and has no rows in the plan.
-std::vector<SequenceId> passed_over(std::span<const SequenceView> sequences, const StepPlan& plan);
+/// @param n_steps    that there were before
+StepPlan plan_step(std::span<const SequenceView> sequences, const StepBudget& budget,
+                   std::uint64_t n_steps);
 
 }  // namespace tessera::schedule

@@ -11,19 +11,20 @@
 
 namespace tessera::schedule {
 
-/// Of the two calls of a step.
+/// Of the calls of a step.
 struct StepCosts {
-  CallCost text;
-  CallCost visual;
+  CallCost first;
+  CallCost second;
 };
 
 /// A slice is never smaller, whatever the objective: prefill must go on. The weights are read for
 /// it once more, which takes a CPU about as long as four rows do.
 inline constexpr int kSliceRowsMin = 4;
 
-/// Without an objective a step with prefill may take this many times as long as one without: more
-/// than two, or the reading of weights would leave no time for rows.
-inline constexpr double kStretchMax = 2.5;
+/// Without an objective a step with prefill may take this many times as long as one without: half
+/// of the time for prompts. In two calls it is more, for the weights are read twice.
+inline constexpr double kStretchMax = 2;
+inline constexpr double kStretchMaxInTwoCalls = 2.5;
 
 /// Nor does it have to be shorter than this: twenty tokens a second are more than anybody reads.
 inline constexpr double kUnnoticedSeconds = 0.05;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "core/check.h"
@@ -11,6 +12,14 @@ namespace tessera::simulate {
 using schedule::Phase;
 using schedule::SequenceView;
 using schedule::StepPlan;
+
+namespace {
+
+schedule::WaitingNeed need_of(const SimulatedRequest& request) {
+  return {request.tenant, {1, n_prompt_tokens(request) + request.n_output_tokens}};
+}
+
+}  // namespace
 
 ByTokens::ByTokens(std::span<const SimulatedRequest> requests, const SimulationOptions& options)
     : requests_(requests),
@@ -27,7 +36,7 @@ SimulationResult ByTokens::run() {
     const std::vector<SequenceView> sequences = views();
     const schedule::StepBudget budget =
         schedule::step_budget(sequences, costs_, n_cells(), options_.inter_token, options_.ceiling);
-    const StepPlan plan = schedule::plan_step(sequences, budget);
+    const StepPlan plan = schedule::plan_step(sequences, budget, result_.n_steps);
     if (plan.empty()) {
       skip_to_next_event();
       continue;
@@ -78,19 +87,26 @@ void ByTokens::encode_until_now() {
 
 void ByTokens::start_waiting() {
   if (waiting_.empty()) return;
-  std::vector<schedule::Need> needs;
-  for (const std::size_t index : waiting_) {
-    if (needs.size() == running_.size()) break;
-    const SimulatedRequest& request = requests_[index];
-    needs.push_back({1, n_prompt_tokens(request) + request.n_output_tokens});
+  schedule::Need free{0, options_.machine.n_kv_cells};
+  for (const auto& running : running_) {
+    if (!running) {
+      ++free.n_sequences;
+    } else {
+      free.n_kv_cells -= need_of(*running->request).need.n_kv_cells;
+    }
   }
+  if (free.n_sequences == 0) return;
+  std::vector<schedule::WaitingNeed> waiting;
+  for (const std::size_t index : waiting_) waiting.push_back(need_of(requests_[index]));
+  std::vector<std::size_t> order = schedule::plan_admission(waiting, free, turns_);
   std::size_t id = 0;
-  for (std::size_t n = schedule::plan_admission(needs, free_room()); n > 0; --n) {
+  for (const std::size_t i : order) {
     while (running_[id]) ++id;
-    const std::size_t index = waiting_.front();
-    waiting_.pop_front();
-    running_[id] = Running{&requests_[index], index, 0, {}, 0};
+    const SimulatedRequest& request = requests_[waiting_[i]];
+    running_[id] = Running{&request, waiting_[i], n_started_++, 0, {}, 0, n_rows_ahead(request)};
   }
+  std::ranges::sort(order, std::greater());
+  for (const std::size_t i : order) waiting_.erase(waiting_.begin() + static_cast<long>(i));
 }
 
 void ByTokens::skip_to_next_event() {
@@ -102,27 +118,23 @@ void ByTokens::skip_to_next_event() {
 }
 
 void ByTokens::step(const StepPlan& plan, const schedule::StepBudget& budget) {
-  const auto n_rows = [](const std::vector<schedule::Slice>& slices) {
-    int n = 0;
-    for (const schedule::Slice& slice : slices) n += slice.n_rows;
-    return n;
-  };
-  const int n_token_rows = static_cast<int>(plan.decode.size()) + n_rows(plan.text);
-  const int n_visual_rows = n_rows(plan.visual);
-  TSR_CHECK(n_token_rows <= budget.n_token_rows && n_visual_rows <= budget.n_visual_rows);
   ++result_.n_steps;
-  if (n_token_rows > 0) {
-    now_ += call(costs_.text, n_token_rows, n_cells());
-    for (const schedule::Slice& slice : plan.text) prefill(slice);
-    for (const SequenceId id : plan.decode) emit(id);
-  }
-  if (n_visual_rows > 0) {
-    now_ += call(costs_.visual, n_visual_rows, n_cells());
-    for (const schedule::Slice& slice : plan.visual) prefill(slice);
-  }
+  call(plan.first, costs_.first, budget.n_rows);
+  call(plan.second, costs_.second, budget.n_visual_rows);
 }
 
-double ByTokens::call(schedule::CallCost& cost, int n_rows, int n_cells) {
+void ByTokens::call(const schedule::CallPlan& plan, schedule::CallCost& cost, int n_rows_max) {
+  if (plan.empty()) return;
+  int n_rows = static_cast<int>(plan.decode.size());
+  for (const schedule::Slice& slice : plan.prefill) n_rows += slice.n_rows;
+  TSR_CHECK(n_rows <= n_rows_max);
+  now_ += measure(cost, n_rows);
+  for (const schedule::Slice& slice : plan.prefill) prefill(slice);
+  for (const SequenceId id : plan.decode) emit(id);
+}
+
+double ByTokens::measure(schedule::CallCost& cost, int n_rows) {
+  const int n_cells = this->n_cells();
   const double seconds =
       call_seconds(options_.machine, n_rows, n_cells) * (encodes_ ? options_.machine.shared : 1);
   if (const auto expected = cost.seconds(n_rows, n_cells)) {
@@ -136,7 +148,6 @@ double ByTokens::call(schedule::CallCost& cost, int n_rows, int n_cells) {
 void ByTokens::prefill(const schedule::Slice& slice) {
   Running& running = *running_[static_cast<std::size_t>(slice.sequence.value)];
   running.n_prompt_done += slice.n_rows;
-  if (running.n_passed_over > 0) --running.n_passed_over;
   if (running.decodes()) emit(slice.sequence);
 }
 
@@ -149,10 +160,28 @@ void ByTokens::emit(SequenceId id) {
 }
 
 void ByTokens::count_passed_over(const std::vector<SequenceView>& views, const StepPlan& plan) {
-  for (const SequenceId id : schedule::passed_over(views, plan)) {
-    const auto n = ++running_[static_cast<std::size_t>(id.value)]->n_passed_over;
-    result_.n_passed_over_max = std::max(result_.n_passed_over_max, n);
+  const auto has_part = [&](SequenceId id) {
+    const auto is_its = [id](const schedule::Slice& slice) { return slice.sequence == id; };
+    return std::ranges::any_of(plan.first.prefill, is_its) ||
+           std::ranges::any_of(plan.second.prefill, is_its);
+  };
+  for (const SequenceView& view : views) {
+    const bool prefills = view.phase == Phase::kPrefillText || view.phase == Phase::kPrefillVisual;
+    if (!prefills || has_part(view.id)) continue;
+    Running& running = *running_[static_cast<std::size_t>(view.id.value)];
+    ++running.n_passed_over;
+    result_.passed_over_per_row_max =
+        std::max(result_.passed_over_per_row_max,
+                 static_cast<double>(running.n_passed_over) / running.n_rows_ahead);
   }
+}
+
+int ByTokens::n_rows_ahead(const SimulatedRequest& request) const {
+  int n_rows = n_prompt_tokens(request);
+  for (const auto& running : running_) {
+    if (running) n_rows += n_prompt_tokens(*running->request) - running->n_prompt_done;
+  }
+  return n_rows;
 }
 
 std::vector<SequenceView> ByTokens::views() const {
@@ -167,8 +196,8 @@ std::vector<SequenceView> ByTokens::views() const {
 SequenceView ByTokens::view(std::size_t id, const Running& running) const {
   SequenceView view;
   view.id = SequenceId{static_cast<std::int32_t>(id)};
-  view.arrival = running.index;
-  view.n_passed_over = running.n_passed_over;
+  view.arrival = running.arrival;
+  view.tenant = running.request->tenant;
   view.n_prompt_left = n_prompt_tokens(*running.request) - running.n_prompt_done;
   const int n_visual = running.request->n_tiles * kTileTokens;
   const int n_encoded = n_visual - n_to_encode_[running.index] * kTileTokens;
@@ -184,18 +213,6 @@ SequenceView ByTokens::view(std::size_t id, const Running& running) const {
     view.phase = Phase::kAwaitFeatures;
   }
   return view;
-}
-
-schedule::Room ByTokens::free_room() const {
-  schedule::Room free{0, options_.machine.n_kv_cells};
-  for (const auto& running : running_) {
-    if (!running) {
-      ++free.n_sequences;
-    } else {
-      free.n_kv_cells -= n_prompt_tokens(*running->request) + running->request->n_output_tokens;
-    }
-  }
-  return free;
 }
 
 int ByTokens::n_cells() const {

@@ -29,9 +29,11 @@ class ByTokens {
   struct Running {
     const SimulatedRequest* request = nullptr;
     std::size_t index = 0;
+    std::uint64_t arrival = 0;  // in the order of their start
     int n_prompt_done = 0;
     Clocked output;
-    std::uint64_t n_passed_over = 0;
+    std::uint64_t n_passed_over = 0;  // steps that it could have had a part in, and had none
+    int n_rows_ahead = 0;             // its own, and those of older ones, when it began
 
     bool decodes() const { return n_prompt_done == n_prompt_tokens(*request); }
     int n_cells() const { return n_prompt_done + output.n_tokens(); }
@@ -42,15 +44,16 @@ class ByTokens {
   void start_waiting();
   void skip_to_next_event();
   void step(const schedule::StepPlan& plan, const schedule::StepBudget& budget);
-  double call(schedule::CallCost& cost, int n_rows, int n_cells);
+  void call(const schedule::CallPlan& plan, schedule::CallCost& cost, int n_rows_max);
+  double measure(schedule::CallCost& cost, int n_rows);
   void prefill(const schedule::Slice& slice);
   void emit(SequenceId id);
   void count_passed_over(const std::vector<schedule::SequenceView>& views,
                          const schedule::StepPlan& plan);
+  int n_rows_ahead(const SimulatedRequest& request) const;
 
   std::vector<schedule::SequenceView> views() const;
   schedule::SequenceView view(std::size_t id, const Running& running) const;
-  schedule::Room free_room() const;
   int n_cells() const;
   bool anybody_runs() const;
 
@@ -59,6 +62,7 @@ class ByTokens {
   SimulationResult result_;
   double now_ = 0;
   std::size_t n_arrived_ = 0;
+  std::uint64_t n_started_ = 0;
   std::size_t n_ended_ = 0;
 
   std::vector<int> n_to_encode_;        // tiles of each request that are not encoded yet
@@ -68,6 +72,7 @@ class ByTokens {
 
   std::deque<std::size_t> waiting_;              // for a place, in order
   std::vector<std::optional<Running>> running_;  // by sequence id
+  schedule::TenantTurns turns_;
   schedule::StepCosts costs_;
   double cost_errors_ = 0;
   std::uint64_t n_expected_ = 0;

@@ -44,9 +44,9 @@ struct Machine {
 struct SimulationOptions {
   Policy policy = Policy::kByTokens;
   Machine machine;
-  Duration inter_token{};                     // the objective; zero = step_budget's own
-  schedule::StepBudget ceiling{64, 64, 512};  // of a step
-  int n_batch = 8;                            // requests taken at once, by count
+  Duration inter_token{};                           // the objective; zero = step_budget's own
+  schedule::StepBudget ceiling{true, 64, 64, 512};  // of a step
+  int n_batch = 8;                                  // requests taken at once, by count
   /// Requests beyond it are refused, as a server's `limits.requests_max` does.
   std::size_t n_requests_max = 128;
 };
@@ -64,8 +64,9 @@ struct SimulationResult {
   double seconds = 0;     // virtual, until the last has ended
   std::uint64_t n_steps = 0;
   std::uint64_t n_refused = 0;
-  /// The largest SequenceView::n_passed_over that there was.
-  std::uint64_t n_passed_over_max = 0;
+  /// The most steps that a request could have had a part in and had none, for each row of its own
+  /// and of those that were older when it began: schedule::kTurnSteps at most.
+  double passed_over_per_row_max = 0;
   /// Mean of |expected − real| / real of the model calls that were expected; 0 = none was.
   double cost_error = 0;
 };

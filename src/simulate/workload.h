@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/ids.h"
+
 namespace tessera::simulate {
 
 enum class RequestKind { kShortText, kKnownImage, kNewImage, kManyImages };
@@ -29,6 +31,7 @@ struct SimulatedRequest {
   int n_tiles = 0;        // of kTileTokens visual tokens each
   int n_missing = 0;      // of the tiles: to be encoded
   int n_output_tokens = 1;
+  TenantId tenant{};
 };
 
 struct WorkloadOptions {

@@ -34,7 +34,7 @@ function assertIsReference(answer, { image, question, text, ids }) {
 for (const [name, args, nAtOnce] of [
   ['alone', [], 1],
   ['all at once', [], REFERENCE.length],
-  ['all at once in slices of 7 rows', ['--step-token-rows', '7', '--step-visual-rows', '7'], 16],
+  ['all at once in slices of 7 rows', ['--step-rows', '7'], 16],
 ]) {
   describe(`answers of llama-mtmd-cli, ${name}`, () => {
     const holder = useServer({ args });

@@ -20,7 +20,7 @@ enum class Call {
   kPrepare,
   kEncode,
   kDecodeTokens,
-  kDecodeVisual,
+  kDecodeVisual,  // with visual rows, whether or not text is beside them
   kMakeSampler,
   kSample,
 };
@@ -31,8 +31,9 @@ enum class Effect {
   kError,         // calls that return a Result: `internal`
   kCancelled,     // encode only
   kSlow,          // encode and decode: waits for release(), encode also for its stop token
-  kNoKvSlot,      // decode only, as the four below; nothing is computed
+  kNoKvSlot,      // decode only, as those below; nothing is computed
   kAborted,       // half of the rows are computed
+  kUntilStopped,  // the same, when the caller says so; never by itself
   kInvalidBatch,  // nothing is computed
   kFatal,         // half of the rows are computed
 };

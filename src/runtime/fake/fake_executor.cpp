@@ -1,9 +1,19 @@
 #include "runtime/fake/fake_executor.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace tessera::runtime::fake {
+namespace {
+
+int n_rows(std::span<const TokenRow> tokens, std::span<const VisualRows> visual) {
+  int n = static_cast<int>(tokens.size());
+  for (const VisualRows& slice : visual) n += slice.n_rows;
+  return n;
+}
+
+}  // namespace
 
 FakeExecutor::FakeExecutor(const FakeOptions& options, std::shared_ptr<const Model> model,
                            std::shared_ptr<FakeControl> control)
@@ -12,72 +22,43 @@ FakeExecutor::FakeExecutor(const FakeOptions& options, std::shared_ptr<const Mod
       n_kv_cells_(options.n_kv_cells > 0 ? options.n_kv_cells : options.context_length * 2),
       n_rows_max_(options.n_rows_max),
       can_share_(options.can_share),
+      can_mix_(options.can_mix),
       sequences_(static_cast<std::size_t>(options.n_sequences_max)) {}
 
-DecodeStatus FakeExecutor::decode_tokens(std::span<const TokenRow> rows) {
+DecodeStatus FakeExecutor::decode(std::span<const TokenRow> tokens,
+                                  std::span<const VisualRows> visual, const ShouldStop& stop) {
   check_thread();
-  const auto planned = planned_status(Call::kDecodeTokens);
+  const Call call = visual.empty() ? Call::kDecodeTokens : Call::kDecodeVisual;
+  const auto planned = planned_status(call, stop);
   logits_.clear();
-  if (rows.empty() || rows.size() > static_cast<std::size_t>(n_rows_max_)) {
-    refuse("decode_tokens: " + std::to_string(rows.size()) + " rows, between 1 and " +
-           std::to_string(n_rows_max_) + " fit");
-    return DecodeStatus::kInvalidBatch;
-  }
+  if (!is_valid(tokens, visual)) return DecodeStatus::kInvalidBatch;
   const int n_used = n_kv_cells_used_;
   // On a copy, so that an invalid batch computes nothing.
   std::vector<SequenceState> after = sequences_;
-  std::vector<std::vector<float>> scores(rows.size());
-  const bool half = planned == DecodeStatus::kAborted || planned == DecodeStatus::kFatal;
-  const std::size_t n_taken = half ? rows.size() / 2 : rows.size();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!is_known(rows[i].sequence)) return DecodeStatus::kInvalidBatch;
-    SequenceState& state = after[static_cast<std::size_t>(rows[i].sequence.value)];
-    if (!is_valid(rows[i], state)) return DecodeStatus::kInvalidBatch;
-    take(rows[i], state);
-    if (rows[i].wants_logits) {
+  std::vector<std::vector<float>> scores(tokens.size());
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    SequenceState& state = after[static_cast<std::size_t>(tokens[i].sequence.value)];
+    if (!is_valid(tokens[i], state)) return DecodeStatus::kInvalidBatch;
+    take(tokens[i], state);
+    if (tokens[i].wants_logits) {
       scores[i].resize(static_cast<std::size_t>(kVocabularySize));
       state.transcript.write_logits(scores[i]);
     }
   }
-  if (planned == DecodeStatus::kNoKvSlot || planned == DecodeStatus::kInvalidBatch) return *planned;
-  if (n_used + static_cast<int>(rows.size()) > n_kv_cells_) {
-    return DecodeStatus::kNoKvSlot;
+  for (const VisualRows& slice : visual) {
+    SequenceState& state = after[static_cast<std::size_t>(slice.sequence.value)];
+    if (!is_valid(slice, state)) return DecodeStatus::kInvalidBatch;
+    take(slice, slice.n_rows, state);
   }
-  if (!half) {
+  if (planned == DecodeStatus::kNoKvSlot || planned == DecodeStatus::kInvalidBatch) return *planned;
+  if (n_used + n_rows(tokens, visual) > n_kv_cells_) return DecodeStatus::kNoKvSlot;
+  if (!planned) {
     sequences_ = std::move(after);
     logits_ = std::move(scores);
     return DecodeStatus::kOk;
   }
-  for (const TokenRow& row : rows.first(n_taken)) take(row, state_of(row.sequence));
-  return *planned;
-}
-
-DecodeStatus FakeExecutor::decode_visual(std::span<const VisualRows> slices) {
-  check_thread();
-  const auto planned = planned_status(Call::kDecodeVisual);
-  logits_.clear();
-  const int n_used = n_kv_cells_used_;
-  std::vector<SequenceState> after = sequences_;
-  int n_rows = 0;
-  for (const VisualRows& slice : slices) {
-    if (!is_known(slice.sequence)) return DecodeStatus::kInvalidBatch;
-    SequenceState& state = after[static_cast<std::size_t>(slice.sequence.value)];
-    if (!is_valid(slice, slices.size(), state)) return DecodeStatus::kInvalidBatch;
-    take(slice, slice.n_rows, state);
-    n_rows += slice.n_rows;
-  }
-  if (n_rows < 1 || n_rows > n_rows_max_) {
-    refuse("decode_visual: " + std::to_string(n_rows) + " rows, between 1 and " +
-           std::to_string(n_rows_max_) + " fit");
-    return DecodeStatus::kInvalidBatch;
-  }
-  if (planned == DecodeStatus::kNoKvSlot || planned == DecodeStatus::kInvalidBatch) return *planned;
-  if (n_used + n_rows > n_kv_cells_) return DecodeStatus::kNoKvSlot;
-  if (!planned) {
-    sequences_ = std::move(after);
-    return DecodeStatus::kOk;
-  }
-  for (const VisualRows& slice : slices) take(slice, slice.n_rows / 2, state_of(slice.sequence));
+  for (const TokenRow& row : tokens.first(tokens.size() / 2)) take(row, state_of(row.sequence));
+  for (const VisualRows& slice : visual) take(slice, slice.n_rows / 2, state_of(slice.sequence));
   return *planned;
 }
 
@@ -143,37 +124,68 @@ bool FakeExecutor::is_known(SequenceId sequence) const {
                 std::to_string(n_sequences_max()));
 }
 
+bool FakeExecutor::is_valid(std::span<const TokenRow> tokens,
+                            std::span<const VisualRows> visual) const {
+  std::vector<SequenceId> with_text;
+  for (const TokenRow& row : tokens) {
+    if (!is_known(row.sequence)) return false;
+    with_text.push_back(row.sequence);
+  }
+  for (const VisualRows& slice : visual) {
+    if (!is_known(slice.sequence)) return false;
+    if (std::ranges::find(with_text, slice.sequence) != with_text.end()) {
+      return refuse("decode: text and visual rows of one sequence");
+    }
+    if (slice.non_causal && (visual.size() != 1 || !is_valid_beside(tokens, slice))) {
+      return refuse("decode: a non-causal slice among others");
+    }
+  }
+  const int n = n_rows(tokens, visual);
+  if (n < 1 || n > n_rows_max_) {
+    return refuse("decode: " + std::to_string(n) + " rows, between 1 and " +
+                  std::to_string(n_rows_max_) + " fit");
+  }
+  return can_mix_ || tokens.empty() || visual.empty() || refuse("decode: rows of both kinds");
+}
+
+/// Everybody else has one row.
+bool FakeExecutor::is_valid_beside(std::span<const TokenRow> tokens,
+                                   const VisualRows& non_causal) const {
+  std::set<SequenceId> with_row{non_causal.sequence};
+  return std::ranges::all_of(
+      tokens, [&](const TokenRow& row) { return with_row.insert(row.sequence).second; });
+}
+
 bool FakeExecutor::is_valid(const TokenRow& row, const SequenceState& state) const {
-  if (row.token < 0 || row.token >= kVocabularySize) return refuse("decode_tokens: unknown token");
-  if (state.unfinished != nullptr) return refuse("decode_tokens: text inside a visual segment");
+  if (row.token < 0 || row.token >= kVocabularySize) return refuse("decode: unknown token");
+  if (state.unfinished != nullptr) return refuse("decode: text inside a visual segment");
   if (row.position != state.next_position) {
-    return refuse("decode_tokens: position " + std::to_string(row.position) + " after " +
+    return refuse("decode: position " + std::to_string(row.position) + " after " +
                   std::to_string(state.next_position - 1));
   }
   return true;
 }
 
-bool FakeExecutor::is_valid(const VisualRows& slice, std::size_t n_slices,
-                            const SequenceState& state) const {
+bool FakeExecutor::is_valid(const VisualRows& slice, const SequenceState& state) const {
   const ModelInfo& info = model_->info();
   const Embedding* embedding = slice.embedding;
   if (embedding == nullptr || embedding->row_width != info.embedding_row_width ||
       embedding->rows.size() != static_cast<std::size_t>(embedding->n_tokens) *
                                     static_cast<std::size_t>(embedding->row_width)) {
-    return refuse("decode_visual: an embedding of another shape");
+    return refuse("decode: an embedding of another shape");
   }
   if (slice.n_rows < 1 || slice.first_row < 0 ||
       slice.first_row + slice.n_rows > embedding->n_tokens ||
       slice.positions.size() != static_cast<std::size_t>(slice.n_rows)) {
-    return refuse("decode_visual: rows outside of the embedding");
+    return refuse("decode: rows outside of the embedding");
   }
-  if (slice.non_causal && (n_slices != 1 || slice.n_rows != embedding->n_tokens)) {
-    return refuse("decode_visual: a non-causal slice must be alone and whole");
+  if (slice.non_causal && slice.n_rows != embedding->n_tokens) {
+    return refuse("decode: a non-causal slice must be whole");
   }
   const bool continues = state.unfinished != nullptr;
   if (continues ? (state.unfinished != embedding || slice.first_row != state.next_row)
                 : slice.first_row != 0) {
-    return refuse("decode_visual: rows do not continue");
+    return refuse("decode: rows do not continue");
   }
   const Position base = continues && info.uses_mrope ? state.segment_position : state.next_position;
   for (int i = 0; i < slice.n_rows; ++i) {
@@ -181,7 +193,7 @@ bool FakeExecutor::is_valid(const VisualRows& slice, std::size_t n_slices,
     const bool fits = info.uses_mrope
                           ? position[0] == base && position[1] >= base && position[2] >= base
                           : position[0] == base + i;
-    if (!fits) return refuse("decode_visual: positions do not continue");
+    if (!fits) return refuse("decode: positions do not continue");
   }
   return true;
 }
@@ -199,7 +211,7 @@ void FakeExecutor::take(const VisualRows& slice, int n_rows, SequenceState& stat
   for (int i = 0; i < n_rows; ++i) {
     const VisualPosition& position = slice.positions[static_cast<std::size_t>(i)];
     const auto width = static_cast<std::size_t>(embedding.row_width);
-    const auto row = static_cast<std::size_t>(slice.first_row + i);
+    const std::size_t row = static_cast<std::size_t>(slice.first_row) + static_cast<std::size_t>(i);
     state.transcript.take_row(std::span(embedding.rows).subspan(row * width, width), position);
     state.next_position =
         std::max(state.next_position, *std::max_element(position.begin(), position.end()) + 1);
@@ -215,7 +227,7 @@ FakeExecutor::SequenceState& FakeExecutor::state_of(SequenceId sequence) {
   return sequences_[static_cast<std::size_t>(sequence.value)];
 }
 
-std::optional<DecodeStatus> FakeExecutor::planned_status(Call call) {
+std::optional<DecodeStatus> FakeExecutor::planned_status(Call call, const ShouldStop& stop) {
   const auto effect = control_->count(call);
   if (!effect) return std::nullopt;
   switch (*effect) {
@@ -228,6 +240,9 @@ std::optional<DecodeStatus> FakeExecutor::planned_status(Call call) {
     case Effect::kSlow:
       control_->hold({});
       return std::nullopt;
+    case Effect::kUntilStopped:
+      while (!stop || !stop()) std::this_thread::yield();
+      return DecodeStatus::kAborted;
     case Effect::kError:
     case Effect::kCancelled:
     case Effect::kFatal:

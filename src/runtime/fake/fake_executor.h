@@ -25,8 +25,9 @@ class FakeExecutor final : public Executor {
   int n_sequences_max() const override { return static_cast<int>(sequences_.size()); }
   int n_kv_cells() const override { return n_kv_cells_; }
   int n_rows_max() const override { return n_rows_max_; }
-  DecodeStatus decode_tokens(std::span<const TokenRow> rows) override;
-  DecodeStatus decode_visual(std::span<const VisualRows> slices) override;
+  bool can_mix() const override { return can_mix_; }
+  DecodeStatus decode(std::span<const TokenRow> tokens, std::span<const VisualRows> visual,
+                      const ShouldStop& stop) override;
   std::span<const float> logits(int row) const override;
   bool can_share() const override { return can_share_; }
   void share(SequenceId from, SequenceId to, const KvRange& range) override;
@@ -67,19 +68,22 @@ class FakeExecutor final : public Executor {
   /// Reports the violation. @return false
   bool refuse(const std::string& message) const;
   bool is_known(SequenceId sequence) const;
+  bool is_valid(std::span<const TokenRow> tokens, std::span<const VisualRows> visual) const;
+  bool is_valid_beside(std::span<const TokenRow> tokens, const VisualRows& non_causal) const;
   bool is_valid(const TokenRow& row, const SequenceState& state) const;
-  bool is_valid(const VisualRows& slice, std::size_t n_slices, const SequenceState& state) const;
+  bool is_valid(const VisualRows& slice, const SequenceState& state) const;
   void take(const TokenRow& row, SequenceState& state);
   void take(const VisualRows& slice, int n_rows, SequenceState& state);
   SequenceState& state_of(SequenceId sequence);
   /// What the fault plan says; unset = carry on.
-  std::optional<DecodeStatus> planned_status(Call call);
+  std::optional<DecodeStatus> planned_status(Call call, const ShouldStop& stop);
 
   const std::shared_ptr<const Model> model_;
   const std::shared_ptr<FakeControl> control_;
   const int n_kv_cells_;
   const int n_rows_max_;
   const bool can_share_;
+  const bool can_mix_;
   int n_kv_cells_used_ = 0;  // before the sequences, whose cells count themselves
   mutable std::optional<std::thread::id> thread_;  // the first that called
   std::vector<SequenceState> sequences_;           // [n_sequences_max]

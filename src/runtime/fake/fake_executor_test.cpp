@@ -26,8 +26,8 @@ class FakeExecutorTest : public testing::Test {
             false};
   }
 
-  DecodeStatus decode(std::vector<TokenRow> rows) { return executor->decode_tokens(rows); }
-  DecodeStatus decode(std::vector<VisualRows> slices) { return executor->decode_visual(slices); }
+  DecodeStatus decode(std::vector<TokenRow> rows) { return executor->decode(rows, {}, {}); }
+  DecodeStatus decode(std::vector<VisualRows> slices) { return executor->decode({}, slices, {}); }
 
   std::shared_ptr<FakeControl> control = std::make_shared<FakeControl>();
   std::unique_ptr<Executor> executor;

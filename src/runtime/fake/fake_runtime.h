@@ -36,6 +36,7 @@ struct FakeOptions {
   int tile_side =
       0;  // pixels; > 0: larger images become an overview and tiles of at most this side
   bool can_share = true;       // KV cells between sequences
+  bool can_mix = true;         // text and visual rows in a call
   bool takes_batches = false;  // of tiles
   bool has_overview = false;   // an image of several tiles can be shown by its overview alone
   std::shared_ptr<FakeControl> control;  // null = one of its own that nobody sees

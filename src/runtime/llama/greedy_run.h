@@ -1,5 +1,5 @@
 // For tests: answers of several prompts at once, without the engine, so that a difference is the
-// runtime's own. Each step is one call for text rows and one for visual rows, as the engine's is.
+// runtime's own. Steps are as the engine's: one call, or one for each kind of rows.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -98,19 +98,23 @@ class GreedySequence {
     done_ = done_ || static_cast<int>(answer_.ids.size()) == n_ids_max_;
   }
 
-  void add_visual_rows(int n_rows_max, std::vector<VisualRows>& slices) {
-    if (segment_ == ready_.prompt.segments.size()) return;
+  /// @return  whether it had any
+  bool add_visual_rows(int n_rows_max, std::vector<VisualRows>& slices) {
+    logits_row_ = -1;
+    if (segment_ == ready_.prompt.segments.size()) return false;
     const auto* visual = std::get_if<VisualSegment>(&ready_.prompt.segments[segment_]);
-    if (visual == nullptr) return;
+    if (visual == nullptr) return false;
     const int first = static_cast<int>(row_);
     const int n = std::min(n_rows_max, visual->n_tokens - first);
     const auto positions = std::span(visual->positions).subspan(row_, static_cast<std::size_t>(n));
     slices.push_back(
         {sequence_, &ready_.embeddings[visual->image_index], positions, first, n, false});
     row_ += static_cast<std::size_t>(n);
-    if (static_cast<int>(row_) < visual->n_tokens) return;
-    row_ = 0;
-    ++segment_;
+    if (static_cast<int>(row_) == visual->n_tokens) {
+      row_ = 0;
+      ++segment_;
+    }
+    return true;
   }
 
  private:
@@ -127,9 +131,10 @@ class GreedySequence {
 };
 
 /// Runs all prompts side by side; prefill takes at most `slice_rows` rows of each in a step.
+/// @param mixes  whether text and visual rows go in one call
 inline std::vector<GreedyAnswer> run_greedy(LoadedModel& loaded,
                                             std::span<const ReadyPrompt> prompts, int slice_rows,
-                                            int n_ids_max = 64) {
+                                            bool mixes = false, int n_ids_max = 64) {
   std::vector<GreedySequence> sequences;
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     sequences.emplace_back(loaded, prompts[i], static_cast<int>(i), n_ids_max);
@@ -138,10 +143,15 @@ inline std::vector<GreedyAnswer> run_greedy(LoadedModel& loaded,
   while (!done() && !testing::Test::HasFailure()) {
     std::vector<TokenRow> rows;
     std::vector<VisualRows> slices;
-    for (GreedySequence& sequence : sequences) sequence.add_visual_rows(slice_rows, slices);
-    if (!slices.empty()) EXPECT_EQ(loaded.executor->decode_visual(slices), DecodeStatus::kOk);
-    for (GreedySequence& sequence : sequences) sequence.add_token_rows(slice_rows, rows);
-    if (!rows.empty()) EXPECT_EQ(loaded.executor->decode_tokens(rows), DecodeStatus::kOk);
+    for (GreedySequence& sequence : sequences) {
+      if (!sequence.add_visual_rows(slice_rows, slices)) sequence.add_token_rows(slice_rows, rows);
+    }
+    if (mixes) {
+      EXPECT_EQ(loaded.executor->decode(rows, slices, {}), DecodeStatus::kOk);
+    } else {
+      if (!slices.empty()) EXPECT_EQ(loaded.executor->decode({}, slices, {}), DecodeStatus::kOk);
+      if (!rows.empty()) EXPECT_EQ(loaded.executor->decode(rows, {}, {}), DecodeStatus::kOk);
+    }
     for (GreedySequence& sequence : sequences) sequence.read_scores();
   }
   std::vector<GreedyAnswer> answers;

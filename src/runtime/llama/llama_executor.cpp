@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/check.h"
 
@@ -15,6 +16,13 @@ DecodeStatus to_status(int code) {
   if (code == 2) return DecodeStatus::kAborted;
   return code == -1 ? DecodeStatus::kInvalidBatch : DecodeStatus::kFatal;
 }
+
+/// A prompt of the test at start: enough that attention and positions count.
+constexpr int kTestPromptTokens = 32;
+
+/// On a CPU the same rows give the same scores to the last bit. Little more is allowed: text that
+/// is numbered wrongly along two of three axes moved the bundled model's scores by 0.005.
+constexpr float kScoreTolerance = 1e-4F;
 
 /// libllama's own record of one cell: position, sequence set (256 bits) and its indices.
 constexpr std::int64_t kCellRecordBytes = 64;
@@ -92,8 +100,13 @@ Result<std::unique_ptr<Executor>> LlamaExecutor::make(std::shared_ptr<LlamaModel
   const llama_model* native = self->model_->native();
   self->can_share_ = llama_model_n_swa(native) == 0 && !llama_model_is_hybrid(native) &&
                      !llama_model_is_recurrent(native);
+  llama_set_abort_callback(self->context_.get(), &LlamaExecutor::on_abort_check, self.get());
   // The library rounds up.
   self->n_kv_cells_ = static_cast<int>(llama_n_ctx(self->context_.get()));
+  if (self->model_->info().has_vision) {
+    self->token_embeddings_ = TokenEmbeddings::open(options.model_path, native);
+  }
+  if (self->can_mix() && !self->rows_equal_ids()) self->token_embeddings_.reset();
   return std::unique_ptr<Executor>(std::move(self));
 }
 
@@ -142,20 +155,32 @@ int LlamaExecutor::new_cell() {
   return cell;
 }
 
-DecodeStatus LlamaExecutor::decode_tokens(std::span<const TokenRow> rows) {
-  TSR_CHECK(!rows.empty() && rows.size() <= static_cast<std::size_t>(n_rows_max()));
-  reserve_rows(rows.size());
-  tokens_.resize(rows.size());
-  positions_.resize(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    TSR_CHECK(rows[i].sequence.value >= 0 && rows[i].sequence.value < n_sequences_max_);
-    tokens_[i] = rows[i].token;
-    positions_[i] = rows[i].position;
-    sequence_ids_[i] = rows[i].sequence.value;
-    wants_logits_[i] = rows[i].wants_logits ? 1 : 0;
+DecodeStatus LlamaExecutor::decode(std::span<const TokenRow> tokens,
+                                   std::span<const VisualRows> visual, const ShouldStop& stop) {
+  TSR_CHECK(tokens.empty() || visual.empty() || can_mix());
+  stop_ = &stop;
+  const DecodeStatus status = visual.empty() ? decode_ids(tokens) : decode_rows(tokens, visual);
+  stop_ = nullptr;
+  return status;
+}
+
+bool LlamaExecutor::on_abort_check(void* self) {
+  const ShouldStop* stop = static_cast<LlamaExecutor*>(self)->stop_;
+  return stop != nullptr && *stop && (*stop)();
+}
+
+DecodeStatus LlamaExecutor::decode_ids(std::span<const TokenRow> tokens) {
+  TSR_CHECK(!tokens.empty() && tokens.size() <= static_cast<std::size_t>(n_rows_max()));
+  reserve_rows(tokens.size());
+  tokens_.resize(tokens.size());
+  positions_.resize(tokens.size());
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    set_row(i, tokens[i]);
+    tokens_[i] = tokens[i].token;
+    positions_[i] = tokens[i].position;
   }
   llama_batch batch{};
-  batch.n_tokens = static_cast<std::int32_t>(rows.size());
+  batch.n_tokens = static_cast<std::int32_t>(tokens.size());
   batch.token = tokens_.data();
   batch.pos = positions_.data();
   batch.n_seq_id = n_sequence_ids_.data();
@@ -164,34 +189,37 @@ DecodeStatus LlamaExecutor::decode_tokens(std::span<const TokenRow> rows) {
   return run(batch);
 }
 
-DecodeStatus LlamaExecutor::decode_visual(std::span<const VisualRows> slices) {
-  std::size_t n_rows = 0;
+/// The text rows come first, so that their scores have the same index as without visual ones.
+DecodeStatus LlamaExecutor::decode_rows(std::span<const TokenRow> tokens,
+                                        std::span<const VisualRows> visual) {
+  std::size_t n_rows = tokens.size();
   bool non_causal = false;
-  for (const VisualRows& slice : slices) {
+  for (const VisualRows& slice : visual) {
     n_rows += static_cast<std::size_t>(slice.n_rows);
     non_causal = non_causal || slice.non_causal;
   }
   TSR_CHECK(n_rows > 0 && n_rows <= static_cast<std::size_t>(n_rows_max()));
-  TSR_CHECK(!non_causal || slices.size() == 1);
+  TSR_CHECK(!non_causal || visual.size() == 1);
 
   const auto width = static_cast<std::size_t>(model_->info().embedding_row_width);
-  const std::size_t n_axes = model_->info().uses_mrope ? 4 : 1;
   reserve_rows(n_rows);
   embeddings_.resize(n_rows * width);
-  positions_.resize(n_rows * n_axes);
-  std::size_t row = 0;
-  for (const VisualRows& slice : slices) {
-    TSR_CHECK(slice.sequence.value >= 0 && slice.sequence.value < n_sequences_max_);
-    const auto n = static_cast<std::size_t>(slice.n_rows);
-    const auto* source =
-        slice.embedding->rows.data() + static_cast<std::size_t>(slice.first_row) * width;
-    std::copy_n(source, n * width, embeddings_.data() + row * width);
-    for (std::size_t i = 0; i < n; ++i, ++row) {
-      sequence_ids_[row] = slice.sequence.value;
-      for (std::size_t axis = 0; axis < n_axes; ++axis) {
-        positions_[axis * n_rows + row] = slice.positions[i][axis];
-      }
+  positions_.assign(n_rows * n_axes(), 0);
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    set_row(i, tokens[i]);
+    // An id outside of the vocabulary, as the library calls it too; nothing was computed.
+    if (!token_embeddings_->read(tokens[i].token, embeddings_.data() + i * width)) {
+      return DecodeStatus::kInvalidBatch;
     }
+    // Text is numbered the same along time, height and width; the fourth axis is not used.
+    for (std::size_t axis = 0; axis < std::min<std::size_t>(n_axes(), 3); ++axis) {
+      positions_[axis * n_rows + i] = tokens[i].position;
+    }
+  }
+  std::size_t row = tokens.size();
+  for (const VisualRows& slice : visual) {
+    copy_slice(row, n_rows, slice);
+    row += static_cast<std::size_t>(slice.n_rows);
   }
   llama_batch batch{};
   batch.n_tokens = static_cast<std::int32_t>(n_rows);
@@ -204,6 +232,55 @@ DecodeStatus LlamaExecutor::decode_visual(std::span<const VisualRows> slices) {
   const DecodeStatus status = run(batch);
   if (non_causal) llama_set_causal_attn(context_.get(), true);
   return status;
+}
+
+void LlamaExecutor::set_row(std::size_t row, const TokenRow& token) {
+  TSR_CHECK(token.sequence.value >= 0 && token.sequence.value < n_sequences_max_);
+  sequence_ids_[row] = token.sequence.value;
+  wants_logits_[row] = token.wants_logits ? 1 : 0;
+}
+
+/// To row `first_row` of a batch of `n_rows`.
+void LlamaExecutor::copy_slice(std::size_t first_row, std::size_t n_rows, const VisualRows& slice) {
+  TSR_CHECK(slice.sequence.value >= 0 && slice.sequence.value < n_sequences_max_);
+  const auto width = static_cast<std::size_t>(model_->info().embedding_row_width);
+  const auto n = static_cast<std::size_t>(slice.n_rows);
+  const float* source =
+      slice.embedding->rows.data() + static_cast<std::size_t>(slice.first_row) * width;
+  std::copy_n(source, n * width, embeddings_.data() + first_row * width);
+  for (std::size_t i = 0; i < n; ++i) {
+    sequence_ids_[first_row + i] = slice.sequence.value;
+    for (std::size_t axis = 0; axis < n_axes(); ++axis) {
+      positions_[axis * n_rows + first_row + i] = slice.positions[i][axis];
+    }
+  }
+}
+
+/// The first ids of the vocabulary, which every model has. Kernels are the same for both calls, so
+/// a difference is more than noise.
+bool LlamaExecutor::rows_equal_ids() {
+  std::vector<TokenRow> prompt;
+  const int n = std::min(kTestPromptTokens, model_->info().n_vocabulary);
+  for (int i = 0; i < n; ++i) prompt.push_back({SequenceId{0}, i, i, i + 1 == n});
+  const auto scores = [&](DecodeStatus status) -> std::vector<float> {
+    std::vector<float> copy;
+    if (status == DecodeStatus::kOk) {
+      const auto last = logits(n - 1);
+      copy.assign(last.begin(), last.end());
+    }
+    remove(SequenceId{0});
+    return copy;
+  };
+  pinned_ = true;  // only the engine's thread is to be, and this is another
+  const std::vector<float> of_ids = scores(decode_ids(prompt));
+  const std::vector<float> of_rows = scores(decode_rows(prompt, {}));
+  pinned_ = false;
+  if (of_ids.empty() || of_rows.size() != of_ids.size()) return false;
+  for (std::size_t i = 0; i < of_ids.size(); ++i) {
+    // Not ≥: a NaN is no agreement.
+    if (!(std::abs(of_ids[i] - of_rows[i]) <= kScoreTolerance)) return false;
+  }
+  return true;
 }
 
 std::span<const float> LlamaExecutor::logits(int row) const {

@@ -1,10 +1,16 @@
-// runtime::Executor on llama_context: one unified KV cache, token and embedding batches.
+// runtime::Executor on llama_context: one unified KV cache; batches of token ids, or of rows.
+//
+// libllama takes ids or rows in a call, never both. Text goes beside an image as rows of the token
+// embedding matrix, where that is the same to the model: at start a short prompt is run as ids and
+// as rows, and unless the scores agree, calls are of one kind.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime/llama/llama_model.h"
+#include "runtime/llama/token_embeddings.h"
 
 namespace tessera::runtime::llama {
 
@@ -18,8 +24,9 @@ class LlamaExecutor final : public Executor {
   int n_sequences_max() const override { return n_sequences_max_; }
   int n_kv_cells() const override { return n_kv_cells_; }
   int n_rows_max() const override { return model_->n_rows_max(); }
-  DecodeStatus decode_tokens(std::span<const TokenRow> rows) override;
-  DecodeStatus decode_visual(std::span<const VisualRows> slices) override;
+  bool can_mix() const override { return token_embeddings_.has_value(); }
+  DecodeStatus decode(std::span<const TokenRow> tokens, std::span<const VisualRows> visual,
+                      const ShouldStop& stop) override;
   std::span<const float> logits(int row) const override;
   bool can_share() const override { return can_share_; }
   void share(SequenceId from, SequenceId to, const KvRange& range) override;
@@ -29,17 +36,28 @@ class LlamaExecutor final : public Executor {
  private:
   LlamaExecutor(std::shared_ptr<LlamaModel> model, int n_sequences_max);
 
+  static bool on_abort_check(void* self);
+  /// Whether the model scores a prompt that comes as rows as it scores its ids.
+  bool rows_equal_ids();
+  DecodeStatus decode_ids(std::span<const TokenRow> tokens);
+  DecodeStatus decode_rows(std::span<const TokenRow> tokens, std::span<const VisualRows> visual);
   /// Runs one native batch and keeps count of cells.
   DecodeStatus run(llama_batch batch);
   void reserve_rows(std::size_t n_rows);
+  void set_row(std::size_t row, const TokenRow& token);
+  void copy_slice(std::size_t first_row, std::size_t n_rows, const VisualRows& slice);
   int new_cell();
+  /// Of a row's position in a batch of rows.
+  std::size_t n_axes() const { return model_->info().uses_mrope ? 4 : 1; }
 
   std::shared_ptr<LlamaModel> model_;
   ContextHandle context_;
   const int n_sequences_max_;
   int n_kv_cells_ = 0;
   bool can_share_ = false;
+  std::optional<TokenEmbeddings> token_embeddings_;  // none: calls are of one kind
   bool pinned_ = false;
+  const ShouldStop* stop_ = nullptr;  // of the call that runs
 
   // One row each; rebuilt for every call.
   std::vector<llama_token> tokens_;

@@ -80,6 +80,17 @@ TEST_P(SliceRows, DoNotChangeAnswersAmongOtherSequences) {
   }
 }
 
+// Their texts have different lengths, so that text rows of some are beside images of others.
+TEST_P(SliceRows, DoNotChangeAnswersWithTextAndImagesInOneCall) {
+  ASSERT_TRUE(bundled().executor->can_mix());
+
+  const auto together = run_greedy(bundled(), clear_questions(), GetParam(), /*mixes=*/true);
+
+  for (std::size_t i = 0; i < together.size(); ++i) {
+    EXPECT_EQ(together[i].ids, answers_alone()[i].ids) << answers_alone()[i].text;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, SliceRows, testing::Values(1, 7, 64, 100));
 
 // --- cells --------------------------------------------------------------------------------------
@@ -96,7 +107,7 @@ TEST(LlamaExecutor, CountsCellsAndFreesThemBySequence) {
   std::vector<TokenRow> rows = rows_of(0, 3);
   const auto others = rows_of(5, 4);
   rows.insert(rows.end(), others.begin(), others.end());
-  ASSERT_EQ(executor.decode_tokens(rows), DecodeStatus::kOk);
+  ASSERT_EQ(executor.decode(rows, {}, {}), DecodeStatus::kOk);
   EXPECT_EQ(executor.n_kv_cells_used(), 7);
 
   executor.remove(SequenceId{0});
@@ -109,9 +120,24 @@ TEST(LlamaExecutor, CountsCellsAndFreesThemBySequence) {
 
 std::vector<float> scores_of_last(Executor& executor, std::vector<TokenRow> rows) {
   rows.back().wants_logits = true;
-  EXPECT_EQ(executor.decode_tokens(rows), DecodeStatus::kOk);
+  EXPECT_EQ(executor.decode(rows, {}, {}), DecodeStatus::kOk);
   const auto scores = executor.logits(static_cast<int>(rows.size()) - 1);
   return {scores.begin(), scores.end()};
+}
+
+TEST(LlamaExecutor, ACallThatIsStoppedLeavesNothingBehind) {
+  Executor& executor = *bundled().executor;
+  const std::vector<TokenRow> rows = rows_of(0, 300);
+  const auto expected = scores_of_last(executor, rows);
+  executor.remove(SequenceId{0});
+  int n_asked = 0;
+
+  EXPECT_EQ(executor.decode(rows, {}, [&] { return ++n_asked == 40; }), DecodeStatus::kAborted);
+
+  EXPECT_EQ(n_asked, 40) << "not asked again";
+  EXPECT_EQ(executor.n_kv_cells_used(), 0);
+  EXPECT_EQ(scores_of_last(executor, rows), expected);
+  executor.remove(SequenceId{0});
 }
 
 TEST(LlamaExecutor, SharedCellsServeLikeOwnOnesAndGoWithTheirLastUser) {
@@ -151,37 +177,37 @@ TEST(LlamaExecutor, SaysHowManyCellsThereReallyAre) {
   ASSERT_GE(n_cells, 300);
   for (int i = 0; i < n_cells; i += 64) {
     const int n = std::min(64, n_cells - i);
-    ASSERT_EQ(executor.decode_tokens(rows_of(0, n, i)), DecodeStatus::kOk) << i;
+    ASSERT_EQ(executor.decode(rows_of(0, n, i), {}, {}), DecodeStatus::kOk) << i;
   }
 
   EXPECT_EQ(executor.n_kv_cells_used(), n_cells);
-  EXPECT_EQ(executor.decode_tokens(rows_of(1, 1)), DecodeStatus::kNoKvSlot);
+  EXPECT_EQ(executor.decode(rows_of(1, 1), {}, {}), DecodeStatus::kNoKvSlot);
 }
 
 TEST(LlamaExecutor, ComputesNothingWithoutACellAndGoesOnAfterRemove) {
   const LoadedModel loaded = load_with_cells(256);
   Executor& executor = *loaded.executor;
-  ASSERT_EQ(executor.decode_tokens(rows_of(0, 200)), DecodeStatus::kOk);
+  ASSERT_EQ(executor.decode(rows_of(0, 200), {}, {}), DecodeStatus::kOk);
 
-  EXPECT_EQ(executor.decode_tokens(rows_of(1, 57)), DecodeStatus::kNoKvSlot);
+  EXPECT_EQ(executor.decode(rows_of(1, 57), {}, {}), DecodeStatus::kNoKvSlot);
   EXPECT_EQ(executor.n_kv_cells_used(), 200);
 
   // Nothing of the refused call was kept: it may be smaller, and start at position 0.
-  EXPECT_EQ(executor.decode_tokens(rows_of(1, 56)), DecodeStatus::kOk);
-  EXPECT_EQ(executor.decode_tokens(rows_of(0, 1, 200)), DecodeStatus::kNoKvSlot);
+  EXPECT_EQ(executor.decode(rows_of(1, 56), {}, {}), DecodeStatus::kOk);
+  EXPECT_EQ(executor.decode(rows_of(0, 1, 200), {}, {}), DecodeStatus::kNoKvSlot);
   executor.remove(SequenceId{1});
-  EXPECT_EQ(executor.decode_tokens(rows_of(0, 1, 200)), DecodeStatus::kOk);
+  EXPECT_EQ(executor.decode(rows_of(0, 1, 200), {}, {}), DecodeStatus::kOk);
   EXPECT_EQ(executor.n_kv_cells_used(), 201);
 }
 
 TEST(LlamaExecutor, RefusesPositionsThatGoBack) {
   Executor& executor = *bundled().executor;
-  ASSERT_EQ(executor.decode_tokens(rows_of(0, 3)), DecodeStatus::kOk);
+  ASSERT_EQ(executor.decode(rows_of(0, 3), {}, {}), DecodeStatus::kOk);
 
-  EXPECT_EQ(executor.decode_tokens(rows_of(0, 1, 1)), DecodeStatus::kInvalidBatch);
+  EXPECT_EQ(executor.decode(rows_of(0, 1, 1), {}, {}), DecodeStatus::kInvalidBatch);
   EXPECT_EQ(executor.n_kv_cells_used(), 3);
 
-  EXPECT_EQ(executor.decode_tokens(rows_of(0, 1, 3)), DecodeStatus::kOk);
+  EXPECT_EQ(executor.decode(rows_of(0, 1, 3), {}, {}), DecodeStatus::kOk);
   executor.remove(SequenceId{0});
 }
 
@@ -189,7 +215,7 @@ TEST(LlamaExecutor, RefusesATokenOutsideTheVocabulary) {
   Executor& executor = *bundled().executor;
   const std::vector<TokenRow> rows{{SequenceId{0}, 1'000'000, 0, true}};
 
-  EXPECT_EQ(executor.decode_tokens(rows), DecodeStatus::kInvalidBatch);
+  EXPECT_EQ(executor.decode(rows, {}, {}), DecodeStatus::kInvalidBatch);
   EXPECT_EQ(executor.n_kv_cells_used(), 0);
 }
 
@@ -197,7 +223,7 @@ TEST(LlamaExecutor, TakesOneIdForEverySequenceItAnnounces) {
   LoadedModel& loaded = bundled();
   const int last = loaded.executor->n_sequences_max() - 1;
 
-  EXPECT_EQ(loaded.executor->decode_tokens(rows_of(last, 2)), DecodeStatus::kOk);
+  EXPECT_EQ(loaded.executor->decode(rows_of(last, 2), {}, {}), DecodeStatus::kOk);
 
   loaded.executor->remove(SequenceId{last});
   EXPECT_EQ(loaded.executor->n_kv_cells_used(), 0);

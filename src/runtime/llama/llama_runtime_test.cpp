@@ -36,7 +36,7 @@ TEST(LlamaRuntime, KeepsTheModelAliveForEncoderAndExecutor) {
 
   EXPECT_TRUE(loaded.encoder->encode(*tiles->front(), {}));
   const std::vector<TokenRow> rows{{SequenceId{0}, 1, 0, true}};
-  EXPECT_EQ(loaded.executor->decode_tokens(rows), DecodeStatus::kOk);
+  EXPECT_EQ(loaded.executor->decode(rows, {}, {}), DecodeStatus::kOk);
   EXPECT_EQ(loaded.executor->logits(0).size(), 422U);
 }
 

@@ -32,7 +32,7 @@ class MadeModel {
     options.model_path = files.model_path;
     options.mmproj_path = files.mmproj_path;
     options.n_threads = 1;
-    options.n_sequences_max = 1;
+    options.n_sequences_max = 2;
     options.n_kv_cells = 512;
     options.context_length = 512;
     loaded_ = load_or_fail(options);
@@ -47,6 +47,7 @@ class MadeModel {
   bool ok() const { return loaded_.encoder != nullptr; }
   const Model& model() const { return *loaded_.model; }
   Encoder& encoder() { return *loaded_.encoder; }
+  Executor& executor() { return *loaded_.executor; }
   std::uintmax_t bytes(std::string_view name) const {
     const ModelFiles files = files_of(name, folder_);
     return std::filesystem::file_size(files.model_path) +
