@@ -1,0 +1,161 @@
+// A mixed load on one server for as long as one likes: answers of every kind, clients that go away,
+// deadlines, bad input, and decoders that are killed. Whatever happens, every request ends once, and
+// the server's memory stays where it is once its caches are full.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { readFileSync, readdirSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+
+import { chatBytes, connect, finishReasons, parseEvents, post, readUntil } from './http.mjs';
+import { grown, readMetrics, untilIdle } from './metrics.mjs';
+import { png } from './pictures.mjs';
+import { ask, endless, heldOutItems, heldOutPicture } from './questions.mjs';
+
+// Few, so that whoever is killed beside them is not most of the load.
+const N_WORKERS = 8;
+
+// Deaths of decoders a minute: a tenant whose files end five of them loses media for a while.
+const KILL_MS = 20_000;
+
+const SAMPLE_MS = 250;
+
+/** The arguments of a server whose caches are full after seconds, so that what grows shows. */
+export const SOAK_ARGS = ['--feature-cache-bytes', String(1 << 20), '--log-level', 'error'];
+
+/** Numbers in [0, 1) that a seed repeats (mulberry32). */
+function makeRandom(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+const ITEMS = heldOutItems().slice(0, 40);
+const PICTURE = png(168, 168, (x, y) => [x, y, (x * y) % 256]);
+const newPicture = () => Buffer.concat([PICTURE, randomBytes(8)]);
+
+/** Ends of a request that a client may see while decoders are killed and others are in the way. */
+const STATUSES = new Set([200, 422, 429, 503]);
+const LATE = new Set([...STATUSES, 504]);
+
+async function answer(server, body, statuses = STATUSES) {
+  const { status, text } = await post(server, body);
+  assert.ok(statuses.has(status), `${status} ${text}`);
+}
+
+async function stream(server, body, statuses = STATUSES) {
+  const { status, text } = await post(server, { ...body, stream: true });
+  assert.ok(statuses.has(status), `${status} ${text}`);
+  if (status !== 200) return;
+  const { events, done } = parseEvents(text);
+  const nErrors = events.filter((event) => 'error' in event).length;
+  assert.equal(finishReasons(events).length + nErrors, 1, text);
+  assert.equal(done, 1 - nErrors, text);
+}
+
+/** Goes away in the middle of the answer. */
+async function leave(server) {
+  const socket = await connect(server);
+  socket.write(chatBytes(endless(512, { stream: true })));
+  await readUntil(socket, '"content":').catch(() => {});
+  socket.destroy();
+}
+
+// What comes, and how often in a hundred.
+const KINDS = [
+  [30, (server, item) => stream(server, ask(item.question))],
+  [20, (server, item) => stream(server, ask(item.question, [heldOutPicture(item.image)]))],
+  [10, (server, item) => answer(server, ask(item.question, [newPicture(), newPicture()]))],
+  [10, (server, item) => answer(server, ask(item.question, [], { n: 3, temperature: 1 }))],
+  [10, (server) => leave(server)],
+  [4, (server) => answer(server, endless(2000, { tessera: { deadline_ms: 100 } }), LATE)],
+  [4, (server) => stream(server, endless(2000, { tessera: { deadline_ms: 100 } }), LATE)],
+  [6, (server, item) => answer(server,
+    ask(item.question, [heldOutPicture(item.image).subarray(0, 300)]), new Set([400, 422, 429, 503]))],
+  [6, (server) => answer(server, '{"messages": [', new Set([400]))],
+];
+
+function choose(random) {
+  let place = random() * 100;
+  for (const [share, act] of KINDS) {
+    if ((place -= share) < 0) return act;
+  }
+  return KINDS[0][1];
+}
+
+function childrenOf(pid) {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+      readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean));
+  } catch {
+    return []; // ended meanwhile
+  }
+}
+
+/** A decoder, or the process that makes them. */
+function killOne(server, random) {
+  const zygotes = childrenOf(server.child.pid);
+  const decoders = zygotes.flatMap(childrenOf);
+  const from = decoders.length > 0 && random() < 0.7 ? decoders : zygotes;
+  if (from.length === 0) return false;
+  try {
+    process.kill(Number(from[Math.floor(random() * from.length)]), 'SIGKILL');
+    return true;
+  } catch {
+    return false; // ended meanwhile
+  }
+}
+
+function residentKib(pid) {
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]);
+}
+
+const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
+
+/**
+ * Fails when a request does not end, ends twice or as it may not, or the server is left with any.
+ * @return  {nRequests, nKilled, residentMib, grown}: the last is by what part the memory of the last
+ *          quarter is more than that of the second
+ */
+export async function soak(server, { seconds, seed = 1 }) {
+  const random = makeRandom(seed);
+  const atFirst = await readMetrics(server);
+  const ends = performance.now() + seconds * 1000;
+  const runs = () => performance.now() < ends;
+  let nRequests = 0;
+  let nKilled = 0;
+  const work = async () => {
+    while (runs()) {
+      const act = choose(random);
+      ++nRequests;
+      await act(server, ITEMS[Math.floor(random() * ITEMS.length)]);
+    }
+  };
+  const kill = async () => {
+    for (let next = performance.now() + KILL_MS / 4; runs(); await pause(SAMPLE_MS)) {
+      if (performance.now() < next) continue;
+      if (killOne(server, random)) ++nKilled;
+      next += KILL_MS;
+    }
+  };
+  const resident = [];
+  const watch = async () => {
+    while (runs()) {
+      resident.push(residentKib(server.child.pid));
+      await pause(SAMPLE_MS);
+    }
+  };
+  await Promise.all([kill(), watch(), ...Array.from({ length: N_WORKERS }, work)]);
+
+  await untilIdle(server);
+  const atLast = await readMetrics(server);
+  assert.equal(grown(atFirst, atLast, 'tessera_requests_total'), nRequests);
+  assert.equal(atLast.value('tessera_bugs_total'), 0);
+  const quarter = Math.floor(resident.length / 4);
+  const second = median(resident.slice(quarter, 2 * quarter));
+  const last = median(resident.slice(3 * quarter));
+  return { nRequests, nKilled, grown: (last - second) / second, residentMib: last / 1024 };
+}
