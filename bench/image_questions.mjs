@@ -25,14 +25,15 @@ export function post(url, body) {
   });
 }
 
-/// @return  seconds until the last answer is there
-export async function askAll(server, url, { nQuestions, nTokens }) {
+/// @param first  number of the first question; questions with other numbers are other questions
+/// @return       seconds until the last answer is there
+export async function askAll(server, url, { nQuestions, nTokens, first = 0 }) {
   const began = performance.now();
   await Promise.all(
     Array.from({ length: nQuestions }, async (_, i) => {
       const content = [
         { type: "image_url", image_url: { url } },
-        { type: "text", text: `Question ${i}: how many circles are there?` },
+        { type: "text", text: `Question ${first + i}: how many circles are there?` },
       ];
       await post(`${server.url}/v1/chat/completions`, JSON.stringify({
         messages: [{ role: "user", content }],
