@@ -69,6 +69,7 @@ Result<void> check_memory(const LlamaModel& model, int n_cells) {
 LlamaExecutor::LlamaExecutor(std::shared_ptr<LlamaModel> model, int n_sequences_max)
     : model_(std::move(model)),
       n_sequences_max_(n_sequences_max),
+      n_rows_max_(model_->n_rows_max()),
       cells_of_sequence_(static_cast<std::size_t>(n_sequences_max)) {}
 
 Result<std::unique_ptr<Executor>> LlamaExecutor::make(std::shared_ptr<LlamaModel> model,
@@ -101,6 +102,7 @@ Result<std::unique_ptr<Executor>> LlamaExecutor::make(std::shared_ptr<LlamaModel
   self->can_share_ = llama_model_n_swa(native) == 0 && !llama_model_is_hybrid(native) &&
                      !llama_model_is_recurrent(native);
   llama_set_abort_callback(self->context_.get(), &LlamaExecutor::on_abort_check, self.get());
+  self->n_rows_max_ = static_cast<int>(llama_n_batch(self->context_.get()));
   // The library rounds up.
   self->n_kv_cells_ = static_cast<int>(llama_n_ctx(self->context_.get()));
   if (self->model_->info().has_vision) {
@@ -260,7 +262,7 @@ void LlamaExecutor::copy_slice(std::size_t first_row, std::size_t n_rows, const 
 /// a difference is more than noise.
 bool LlamaExecutor::rows_equal_ids() {
   std::vector<TokenRow> prompt;
-  const int n = std::min(kTestPromptTokens, model_->info().n_vocabulary);
+  const int n = std::min({kTestPromptTokens, model_->info().n_vocabulary, n_rows_max()});
   for (int i = 0; i < n; ++i) prompt.push_back({SequenceId{0}, i, i, i + 1 == n});
   const auto scores = [&](DecodeStatus status) -> std::vector<float> {
     std::vector<float> copy;

@@ -23,7 +23,7 @@ class LlamaExecutor final : public Executor {
 
   int n_sequences_max() const override { return n_sequences_max_; }
   int n_kv_cells() const override { return n_kv_cells_; }
-  int n_rows_max() const override { return model_->n_rows_max(); }
+  int n_rows_max() const override { return n_rows_max_; }
   bool can_mix() const override { return token_embeddings_.has_value(); }
   DecodeStatus decode(std::span<const TokenRow> tokens, std::span<const VisualRows> visual,
                       const ShouldStop& stop) override;
@@ -53,6 +53,7 @@ class LlamaExecutor final : public Executor {
   std::shared_ptr<LlamaModel> model_;
   ContextHandle context_;
   const int n_sequences_max_;
+  int n_rows_max_;  // the library lowers it to the cells
   int n_kv_cells_ = 0;
   bool can_share_ = false;
   std::optional<TokenEmbeddings> token_embeddings_;  // none: calls are of one kind

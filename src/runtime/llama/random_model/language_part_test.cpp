@@ -25,7 +25,7 @@ TEST_P(EachArchitecture, IsLoadedAndSaysPrintableWords) {
   ASSERT_NE(loaded.model, nullptr);
 
   const std::vector<ReadyPrompt> prompts{make_ready(loaded, user_says("hello"), {})};
-  const GreedyAnswer answer = run_greedy(loaded, prompts, 64, 4).front();
+  const GreedyAnswer answer = run_greedy(loaded, prompts, 64, /*mixes=*/false, 4).front();
   ASSERT_EQ(answer.ids.size(), 4U);
   for (const TokenId token : answer.ids) {
     const std::string piece = loaded.model->piece(token);
