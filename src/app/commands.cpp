@@ -97,8 +97,9 @@ Result<std::unique_ptr<Session>> open_session(const cli::SettingFlags& flags, Se
                          open_media_sources(settings, session->clock, *session->metrics));
     TSR_ASSIGN_OR_RETURN(weights, open_weights(settings));
   }
-  TSR_ASSIGN_OR_RETURN(runtime::LoadedModel model, load_model(settings));
-  TSR_ASSIGN_OR_RETURN(session->disk, open_feature_disk(settings, weights, session->keys));
+  TSR_ASSIGN_OR_RETURN(runtime::LoadedModel model, load_model(settings, *session->metrics));
+  TSR_ASSIGN_OR_RETURN(session->disk,
+                       open_feature_disk(settings, weights, session->keys, model.build));
   TSR_ASSIGN_OR_RETURN(session->decoders,
                        finish_decoders(std::move(decoders), session->clock, *session->metrics));
   session->pipeline =

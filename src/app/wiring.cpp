@@ -1,6 +1,7 @@
 #include "app/wiring.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <string_view>
 #include <utility>
@@ -9,12 +10,7 @@
 #include "app/program_folder.h"
 #include "fetch/outcome_name.h"
 #include "media/sniff.h"
-
-#ifdef TESSERA_RUNTIME_LLAMA
-#include "runtime/llama/llama_runtime.h"
-#else
-#include "runtime/fake/fake_runtime.h"
-#endif
+#include "runtime/remote/remote_model.h"
 
 namespace tessera::app {
 namespace {
@@ -30,43 +26,42 @@ cli::BundledModel bundled_model() {
           (folder / "mmproj-tessera-tiny-f16.gguf").string()};
 }
 
+/// The commit of llama.cpp; empty when its source was no clone.
+std::string runtime_name() {
 #ifdef TESSERA_RUNTIME_LLAMA
-std::string runtime_name() {
-  const std::string commit = runtime::llama::build_commit();
+  const std::string commit = TESSERA_LLAMA_COMMIT;
   return commit.empty() ? "llama" : "llama " + commit;
-}
-
-Result<runtime::LoadedModel> load_runtime(const cli::Settings& settings) {
-  runtime::LoadOptions options;
-  options.model_path = settings.model_path;
-  options.mmproj_path = settings.mmproj_path;
-  options.context_length = settings.context_length;
-  options.n_sequences_max = settings.n_sequences + settings.n_kept_prefixes;
-  options.n_kv_cells = settings.n_kv_cells;
-  options.n_threads = settings.n_threads;
-  return runtime::llama::load(options);
-}
-
-std::string runtime_description() {
-  return runtime::llama::describe_build();
-}
 #else
-std::string runtime_name() {
   return "fake";
-}
-
-Result<runtime::LoadedModel> load_runtime(const cli::Settings& settings) {
-  runtime::fake::FakeOptions options;
-  options.n_sequences_max = settings.n_sequences + settings.n_kept_prefixes;
-  options.n_kv_cells = settings.n_kv_cells;
-  if (settings.context_length > 0) options.context_length = settings.context_length;
-  return runtime::fake::load(options);
-}
-
-std::string runtime_description() {
-  return "deterministic twin without weights";
-}
 #endif
+}
+
+std::string engine_program() {
+  return (program_folder() / "tessera-engine").string();
+}
+
+/// What the libraries in the engine process read: which devices there are, where libraries and
+/// caches of theirs lie. Nothing of ours, which holds secrets.
+std::vector<std::string> engine_environment() {
+  constexpr std::array<std::string_view, 14> kPrefixes{
+      "CUDA_",   "GGML_", "HIP_",  "HOME=",   "HSA_", "LD_LIBRARY_PATH=", "LLAMA_",
+      "NVIDIA_", "OMP_",  "ROCR_", "TMPDIR=", "VK_",  "XDG_CACHE_HOME=",  "ZES_"};
+  std::vector<std::string> kept;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text(*variable);
+    if (std::ranges::any_of(kPrefixes, [&](auto prefix) { return text.starts_with(prefix); })) {
+      kept.emplace_back(text);
+    }
+  }
+  return kept;
+}
+
+/// The engine does not share our directory. An empty path stays empty.
+std::string absolute_path(const std::string& path) {
+  std::error_code failed;
+  const fs::path absolute = path.empty() ? fs::path() : fs::absolute(path, failed);
+  return failed ? path : absolute.string();
+}
 
 /// "a.example.com, b.example.com" → its parts without spaces around them.
 std::vector<std::string> split_list(std::string_view text) {
@@ -141,8 +136,19 @@ Result<MediaSources> open_media_sources(const cli::Settings& settings, const Clo
   return sources;
 }
 
-Result<runtime::LoadedModel> load_model(const cli::Settings& settings) {
-  return load_runtime(settings);
+Result<runtime::LoadedModel> load_model(const cli::Settings& settings, metrics::Metrics& metrics) {
+  runtime::remote::EngineProcessOptions options;
+  options.program = engine_program();
+  options.environment = engine_environment();
+  options.load.model_path = absolute_path(settings.model_path);
+  options.load.mmproj_path = absolute_path(settings.mmproj_path);
+  options.load.context_length = settings.context_length;
+  options.load.n_sequences_max = settings.n_sequences + settings.n_kept_prefixes;
+  options.load.n_kv_cells = settings.n_kv_cells;
+  options.load.n_threads = settings.n_threads;
+  options.on_death = [&metrics](sandbox::ExitStatus) { metrics.record_engine_death(); };
+  TSR_ASSIGN_OR_RETURN(auto process, runtime::remote::EngineProcess::start(std::move(options)));
+  return runtime::remote::attach(std::move(process));
 }
 
 Result<std::optional<cache::WeightsFile>> open_weights(const cli::Settings& settings) {
@@ -155,7 +161,7 @@ Result<std::optional<cache::WeightsFile>> open_weights(const cli::Settings& sett
 
 Result<FeatureDisk> open_feature_disk(const cli::Settings& settings,
                                       const std::optional<cache::WeightsFile>& weights,
-                                      const admission::ApiKeys& keys) {
+                                      const admission::ApiKeys& keys, std::string_view build) {
   FeatureDisk disk;
   if (!weights) return disk;
   TSR_ASSIGN_OR_RETURN(const Digest digest, weights->digest());
@@ -167,7 +173,8 @@ Result<FeatureDisk> open_feature_disk(const cli::Settings& settings,
   options.tenants = cache::TenantNames(keys.stable_names());
   TSR_ASSIGN_OR_RETURN(disk.tier, cache::DiskTier::open(std::move(options)));
   // The processor's features are part of it: other instructions round differently.
-  disk.encoder = runtime_name() + "; " + runtime_description() + "; mmproj ";
+  disk.encoder = runtime_name() + "; ";
+  disk.encoder.append(build).append("; mmproj ");
   disk.encoder.append(digest.bytes.begin(), digest.bytes.end());
   return disk;
 }
@@ -199,13 +206,15 @@ metrics::BuildInfo build_info() {
 }
 
 std::string version_text(bool json) {
-  const metrics::BuildInfo build = build_info();
+  const metrics::BuildInfo info = build_info();
+  const auto described =
+      runtime::remote::EngineProcess::describe(engine_program(), engine_environment());
+  const std::string build = described ? *described : described.error().message;
   if (json) {
-    return "{\"version\":\"" + build.version + "\",\"runtime\":\"" + build.runtime +
-           "\",\"build\":\"" + runtime_description() + "\"}\n";
+    return "{\"version\":\"" + info.version + "\",\"runtime\":\"" + info.runtime +
+           "\",\"build\":\"" + build + "\"}\n";
   }
-  return "tessera " + build.version + "\nruntime: " + build.runtime + "\n" + runtime_description() +
-         "\n";
+  return "tessera " + info.version + "\nruntime: " + info.runtime + "\n" + build + "\n";
 }
 
 }  // namespace tessera::app

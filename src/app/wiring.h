@@ -37,8 +37,10 @@ struct MediaSources {
 Result<MediaSources> open_media_sources(const cli::Settings& settings, const Clock& clock,
                                         metrics::Metrics& metrics);
 
-/// @errors  those of runtime load
-Result<runtime::LoadedModel> load_model(const cli::Settings& settings);
+/// Starts the process that runs the model, tessera-engine beside this program; the model keeps it.
+/// @param metrics  outlives the model
+/// @errors         those of EngineProcess::start()
+Result<runtime::LoadedModel> load_model(const cli::Settings& settings, metrics::Metrics& metrics);
 
 /// The disk tier of the feature cache, and what computes the features that it keeps.
 struct FeatureDisk {
@@ -52,10 +54,11 @@ struct FeatureDisk {
 Result<std::optional<cache::WeightsFile>> open_weights(const cli::Settings& settings);
 
 /// After the model was loaded.
+/// @param build   LoadedModel::build
 /// @errors  those of DiskTier::open() and WeightsFile::digest()
 Result<FeatureDisk> open_feature_disk(const cli::Settings& settings,
                                       const std::optional<cache::WeightsFile>& weights,
-                                      const admission::ApiKeys& keys);
+                                      const admission::ApiKeys& keys, std::string_view build);
 
 /// Starts every stage.
 /// @param decoders, sources, disk  outlive the pipeline

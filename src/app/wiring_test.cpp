@@ -58,14 +58,14 @@ TEST(Wiring, FeaturesAreOnDiskOnlyWithAFolderAndAnEncoder) {
   const cache::TestFolder folder;
   cli::Settings settings = read_settings({})->values;
   EXPECT_FALSE(*open_weights(settings));
-  EXPECT_EQ(open_feature_disk(settings, *open_weights(settings), {})->tier, nullptr);
+  EXPECT_EQ(open_feature_disk(settings, *open_weights(settings), {}, "a build")->tier, nullptr);
 
   settings.cache_dir = folder.path() / "features";
-  const auto disk = open_feature_disk(settings, *open_weights(settings), {});
+  const auto disk = open_feature_disk(settings, *open_weights(settings), {}, "a build");
   ASSERT_TRUE(disk) << disk.error().message;
   EXPECT_NE(disk->tier, nullptr);
   EXPECT_NE(disk->encoder.find(build_info().runtime), std::string::npos);
-  EXPECT_EQ(open_feature_disk(settings, *open_weights(settings), {}).error().reason,
+  EXPECT_EQ(open_feature_disk(settings, *open_weights(settings), {}, "a build").error().reason,
             "cache_dir_in_use");
 
   settings.mmproj_path.clear();
@@ -81,11 +81,12 @@ TEST(Wiring, TheEncoderIsNamedByItsWeights) {
   const auto encoder_of = [&](const std::string& content, const std::string& name) {
     cache::write_file(settings.mmproj_path, content);
     settings.cache_dir = folder.path() / name;
-    return open_feature_disk(settings, *open_weights(settings), {})->encoder;
+    return open_feature_disk(settings, *open_weights(settings), {}, "a build")->encoder;
   };
 
   EXPECT_EQ(encoder_of("abc", "1"), encoder_of("abc", "2"));
   EXPECT_NE(encoder_of("abc", "3"), encoder_of("abd", "4"));
+  EXPECT_NE(encoder_of("abc", "5").find("a build"), std::string::npos);
 }
 
 TEST(Wiring, VersionNamesTheRuntime) {

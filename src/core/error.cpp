@@ -1,6 +1,17 @@
 #include "core/error.h"
 
 namespace tessera {
+namespace {
+
+constexpr std::string_view kEngineLost = "engine_lost";
+
+/// Until a dead engine is back, mostly: reading a model from memory takes about as long.
+constexpr std::chrono::seconds kEngineRetryAfter{1};
+
+/// Between two attempts to start one that does not start.
+constexpr std::chrono::seconds kEngineFailedRetryAfter{5};
+
+}  // namespace
 
 std::string_view to_string(ErrorCode code) {
   switch (code) {
@@ -28,6 +39,25 @@ std::string_view to_string(ErrorCode code) {
       return "internal";
   }
   return "internal";
+}
+
+Error engine_lost_error() {
+  Error error = make_error(ErrorCode::kUnavailable, std::string(kEngineLost),
+                           "the process that runs the model ended during this request; send the "
+                           "request again");
+  error.retry_after = kEngineRetryAfter;
+  return error;
+}
+
+bool is_engine_lost(const Error& error) {
+  return error.reason == kEngineLost;
+}
+
+Error engine_unavailable_error() {
+  Error error = make_error(ErrorCode::kUnavailable, "engine_unavailable",
+                           "the process that runs the model does not start");
+  error.retry_after = kEngineFailedRetryAfter;
+  return error;
 }
 
 }  // namespace tessera

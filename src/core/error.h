@@ -45,6 +45,14 @@ inline Error make_error(ErrorCode code, std::string reason, std::string message,
   return Error{code, std::move(reason), std::move(message), std::move(param), {}};
 }
 
+/// The process that holds the model died under this request. From its first output token on that
+/// is the end of it; before, it is done again (InFlight::allow_redo).
+Error engine_lost_error();
+bool is_engine_lost(const Error& error);
+
+/// That process does not start, again and again.
+Error engine_unavailable_error();
+
 /// What every request gets that a shutdown ends.
 inline Error shutting_down_error() {
   return make_error(ErrorCode::kUnavailable, "shutting_down", "the server is shutting down");

@@ -24,8 +24,44 @@ std::optional<Error> InFlight::should_stop(TimePoint now) const {
   return std::nullopt;
 }
 
+void InFlight::push(StreamEvent event) {
+  if (redo_) {
+    redo_ = nullptr;
+    release_media();
+  }
+  sink_->push(std::move(event));
+}
+
+void InFlight::release_media() {
+  fetch_holds.reset();
+  if (redo_) return;
+  request.media.clear();
+  media_holds.reset();
+}
+
 void InFlight::end(std::optional<Error> error, TimePoint now) {
+  if (error && is_engine_lost(*error) && redo_) {
+    start_again();
+    return;
+  }
   send_end({std::move(error), trace}, now);
+}
+
+/// As a new one, for who holds this one is about to let it go.
+void InFlight::start_again() {
+  TSR_CHECK(!ended_);
+  ended_ = true;
+  if (arriving != nullptr) arriving->abandon();
+  tile_holds.reset();
+  feature_holds.reset();
+  trace.counts = {};
+  trace.images.clear();
+  auto again = std::make_unique<InFlight>(id, tenant, std::move(request), limits, std::move(trace),
+                                          deadline, stop, std::move(sink_));
+  if (!asked_messages.empty()) again->request.messages = std::move(asked_messages);
+  again->holds = std::move(holds);
+  again->media_holds = std::move(media_holds);
+  std::exchange(redo_, nullptr)(std::move(again));
 }
 
 void InFlight::end_with(PlanReport plan, TimePoint now) {
@@ -39,6 +75,8 @@ void InFlight::send_end(StreamEnd end, TimePoint now) {
   end.trace = trace;
   // Whoever sees the end may count on its places being free.
   holds.reset();
+  fetch_holds.reset();
+  media_holds.reset();
   tile_holds.reset();
   feature_holds.reset();
   if (arriving != nullptr) arriving->abandon();

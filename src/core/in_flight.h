@@ -2,6 +2,7 @@
 // to queue, and whoever holds it ends it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -46,10 +47,21 @@ class InFlight {
   /// deadline. Checked at each stage border and before each step.
   std::optional<Error> should_stop(TimePoint now) const;
 
-  void push(StreamEvent event) { sink_->push(std::move(event)); }
+  /// Takes a request that is to be done again, from its media on.
+  using Redo = std::function<void(std::unique_ptr<InFlight>)>;
+  /// Lets the request be done again, once, when the engine is lost before any of its answer was
+  /// sent. Until then its media is kept.
+  /// @param redo  called inside end(), on the holder's thread
+  void allow_redo(Redo redo) { redo_ = std::move(redo); }
+
+  /// From the first event on, the request can not be done again.
+  void push(StreamEvent event);
+
+  /// Its media was decoded. Keeps the files if it may have to be done again.
+  void release_media();
 
   /// Sends the terminal event and closes the trace's last stage as Stage::kEmit, which the
-  /// receiver finishes. Exactly once.
+  /// receiver finishes. Exactly once. Or hands the request to be done again.
   void end(std::optional<Error> error, TimePoint now);
   /// The same for a request that asked for its plan alone.
   void end_with(PlanReport plan, TimePoint now);
@@ -65,8 +77,14 @@ class InFlight {
   /// What it holds until it ends, whoever that concerns; e.g. its place in admission.
   std::shared_ptr<void> holds;
 
-  /// What it holds until its media is decoded; e.g. a part of the memory for fetched media.
+  /// What it holds as long as its media is here; e.g. a part of the memory for fetched media.
   std::shared_ptr<void> media_holds;
+
+  /// Its place among the requests whose media is fetched, until it is decoded.
+  std::shared_ptr<void> fetch_holds;
+
+  /// Its messages as they came, where media turned into several images of them.
+  std::vector<Message> asked_messages;
 
   /// Memory for its prepared tiles, until they are encoded, and for its features, until they are
   /// prefilled.
@@ -85,8 +103,10 @@ class InFlight {
 
  private:
   void send_end(StreamEnd end, TimePoint now);
+  void start_again();
 
   std::shared_ptr<EventSink> sink_;
+  Redo redo_;  // empty = it may not be done again
   bool ended_ = false;
 };
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/check.h"
-#include "core/either_stop.h"
 
 namespace tessera::encode {
 
@@ -128,12 +127,14 @@ std::vector<Result<Embedding>> EncodeStage::encode(const Step& tiles, const std:
     MutexLock lock(mutex_);
     abandoned = flight_->stop.get_token();
   }
-  const EitherStop either(abandoned, stop);
+  const runtime::ShouldStop should_stop = [&] {
+    return abandoned.stop_requested() || stop.stop_requested();
+  };
   std::vector<const PreparedTile*> prepared;
   for (const EncodeQueue::WantedTile* tile : tiles) prepared.push_back(tile->prepared.get());
   std::vector<Result<Embedding>> encoded;
   if (prepared.size() > 1) {
-    auto together = encoder_->encode_batch(prepared, either.token());
+    auto together = encoder_->encode_batch(prepared, should_stop);
     if (together) {
       for (Embedding& embedding : *together) encoded.emplace_back(std::move(embedding));
       return encoded;
@@ -141,7 +142,7 @@ std::vector<Result<Embedding>> EncodeStage::encode(const Step& tiles, const std:
     // The fault may be with one of them, which then fails alone.
   }
   for (const PreparedTile* tile : prepared) {
-    encoded.push_back(encoder_->encode(*tile, either.token()));
+    encoded.push_back(encoder_->encode(*tile, should_stop));
   }
   return encoded;
 }

@@ -47,12 +47,6 @@ void put(EncodedMedia& place, EncodedMedia file) {
   place = std::move(file);
 }
 
-/// What a request holds until its media is decoded.
-struct Held {
-  std::shared_ptr<void> bytes;
-  TenantPlaces::Place place;
-};
-
 }  // namespace
 
 FetchStage::FetchStage(FetchStageOptions options, const Clock& clock,
@@ -93,9 +87,7 @@ void FetchStage::run(const std::stop_token& stop) {
     std::unique_ptr<InFlight> request = std::move(entry->request);
     const auto served = serve(*request, stop);
     if (served) {
-      // Its files are in memory until they are decoded, and count until then.
-      request->media_holds =
-          std::make_shared<Held>(Held{std::move(request->media_holds), std::move(entry->place)});
+      request->fetch_holds = std::make_shared<TenantPlaces::Place>(std::move(entry->place));
     }
     entry.reset();  // the place is free before anybody learns of the end
     if (served) {

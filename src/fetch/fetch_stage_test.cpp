@@ -286,7 +286,7 @@ TEST_F(FetchStageTest, ARequestKeepsItsPlaceUntilItsMediaIsDecoded) {
   ASSERT_FALSE(taken);
   EXPECT_EQ(taken.error().reason, "tenant_busy");
   one_more.request->end(std::nullopt, clock_.now());  // NOLINT(bugprone-use-after-move): untouched
-  all.front()->media_holds.reset();
+  all.front()->fetch_holds.reset();
   EXPECT_EQ(fetched({"tessera-file:1"}).size(), 1U);
   for (auto& request : all) request->end(std::nullopt, clock_.now());
 }

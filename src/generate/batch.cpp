@@ -7,13 +7,12 @@ using schedule::Phase;
 
 void add_tokens(const Sequence& sequence, int n_rows, Phase phase, Batch& batch) {
   const bool samples = sequence.append_rows(n_rows, batch.tokens);
-  batch.parts.push_back(
-      {sequence.id(), n_rows, samples ? static_cast<int>(batch.tokens.size()) - 1 : -1, phase});
+  batch.parts.push_back({sequence.id(), n_rows, samples, phase});
 }
 
 void add_visual(const Sequence& sequence, int n_rows, Batch& batch) {
   batch.visual.push_back(sequence.visual_rows(n_rows));
-  batch.parts.push_back({sequence.id(), n_rows, -1, Phase::kPrefillVisual});
+  batch.parts.push_back({sequence.id(), n_rows, false, Phase::kPrefillVisual});
   batch.n_visual_rows += n_rows;
 }
 

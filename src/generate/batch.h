@@ -19,7 +19,7 @@ using SequenceTable = std::vector<std::unique_ptr<Sequence>>;
 struct BatchPart {
   SequenceId sequence;
   int n_rows = 0;
-  int logits_row = -1;  // after which a token is sampled; −1 = none
+  bool samples = false;  // a token is chosen after its last row
   schedule::Phase phase = schedule::Phase::kDecode;
 };
 

@@ -42,9 +42,9 @@ TEST_F(BatchTest, PutsDecodeRowsBeforePrefillAndMarksWhereTokensAreSampled) {
   ASSERT_EQ(batch.tokens.size(), 7U);
   EXPECT_EQ(batch.tokens[0].token, 'z');
   ASSERT_EQ(batch.parts.size(), 3U);
-  EXPECT_EQ(batch.parts[0].logits_row, 0);
-  EXPECT_EQ(batch.parts[1].logits_row, 4);
-  EXPECT_EQ(batch.parts[2].logits_row, -1);
+  EXPECT_TRUE(batch.parts[0].samples);
+  EXPECT_TRUE(batch.parts[1].samples);
+  EXPECT_FALSE(batch.parts[2].samples);
   EXPECT_EQ(batch.parts[2].n_rows, 2);
 }
 
@@ -56,7 +56,7 @@ TEST_F(BatchTest, BorrowsVisualRowsFromTheRequest) {
 
   ASSERT_EQ(batch.visual.size(), 1U);
   EXPECT_EQ(batch.n_visual_rows, 3);
-  EXPECT_EQ(batch.visual[0].embedding, requests[0]->in_flight->embeddings[0].get());
+  EXPECT_EQ(batch.visual[0].rows.data(), requests[0]->in_flight->embeddings[0]->rows.data());
   EXPECT_EQ(batch.visual[0].positions.size(), 3U);
 }
 
@@ -74,8 +74,8 @@ TEST_F(BatchTest, CountsRowsOfTextApartFromVisualOnes) {
   EXPECT_EQ(batch.n_visual_rows, 3);
   ASSERT_EQ(batch.parts.size(), 3U);
   EXPECT_EQ(batch.parts[1].phase, schedule::Phase::kPrefillVisual);
-  EXPECT_EQ(batch.parts[1].logits_row, -1);
-  EXPECT_EQ(batch.parts[2].logits_row, 4);
+  EXPECT_FALSE(batch.parts[1].samples);
+  EXPECT_TRUE(batch.parts[2].samples);
 }
 
 TEST_F(BatchTest, LeavesOutSequencesThatHaveEnded) {

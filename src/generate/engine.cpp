@@ -86,6 +86,8 @@ void Engine::add(std::unique_ptr<InFlight> request) {
 void Engine::step(const std::stop_token& stop) {
   const TimePoint begin = clock_.now();
   end_stopped_requests();
+  starved_ = !is_ready();
+  if (starved_) return;
   take_features();
   start_waiting_requests();
   share_prefixes();
@@ -108,14 +110,14 @@ CallReport Engine::run(const schedule::CallPlan& plan, schedule::CallCost& cost,
   const int n_cells = executor_->n_kv_cells_used();
   const auto expected = cost.seconds(batch.n_rows(), n_cells);
   const TimePoint begin = clock_.now();
-  const DecodeStatus status = executor_->decode(
+  runtime::CallResult result = executor_->decode(
       batch.tokens, batch.visual, [&] { return stop.stop_requested() || is_in_vain(batch.parts); });
-  if (status == DecodeStatus::kAborted && stop.stop_requested()) return {};
-  if (status != DecodeStatus::kOk) {
-    recover(status, batch.parts);
+  if (result.status == DecodeStatus::kAborted && stop.stop_requested()) return {};
+  if (result.status != DecodeStatus::kOk) {
+    recover(result.status, batch.parts);
     return {};
   }
-  commit(batch, sample(batch));
+  commit(batch, std::move(result.sampled));
   const double seconds = to_seconds(clock_.now() - begin);
   cost.record(batch.n_rows(), n_cells, seconds);
   return {static_cast<int>(batch.tokens.size()), batch.n_visual_rows, seconds, expected};
@@ -144,6 +146,24 @@ void Engine::end_stopped_requests() {
   });
 }
 
+bool Engine::is_ready() {
+  switch (executor_->availability()) {
+    case runtime::Availability::kReady:
+      return true;
+    case runtime::Availability::kLost:
+      while (!running_.empty()) end_request(*running_.back(), engine_lost_error());
+      prefixes_.shrink_to(0);
+      executor_->forget();
+      return false;
+    case runtime::Availability::kStarting:
+      return false;
+    case runtime::Availability::kFailed:
+      end_all(engine_unavailable_error());
+      return false;
+  }
+  return false;
+}
+
 void Engine::start_waiting_requests() {
   if (waiting_.empty()) return;
   std::vector<schedule::WaitingNeed> waiting;
@@ -161,18 +181,20 @@ void Engine::start_waiting_requests() {
   for (const std::size_t i : schedule::plan_admission(waiting, free, turns_)) {
     free.n_kv_cells -= waiting[i].need.n_kv_cells;
     prefixes_.shrink_to(static_cast<int>(free.n_kv_cells));
-    start(std::move(waiting_[i]));
+    start(waiting_[i]);
   }
   std::erase_if(waiting_, [](const WaitingRequest& request) { return !request.in_flight; });
 }
 
-void Engine::start(WaitingRequest waiting) {
+void Engine::start(WaitingRequest& waiting) {
   const Request& request = waiting.in_flight->request;
   std::vector<std::unique_ptr<runtime::Sampler>> samplers;
   for (int choice = 0; choice < request.n_choices; ++choice) {
     auto sampler = model_->make_sampler(sampler_options(request, choice));
     if (!sampler) {
+      if (is_engine_lost(sampler.error())) return;
       waiting.in_flight->end(std::move(sampler).error(), clock_.now());
+      waiting.in_flight.reset();
       return;
     }
     samplers.push_back(std::move(*sampler));
@@ -227,33 +249,23 @@ Stage Engine::stage_between_calls(const ActiveRequest& request) const {
   return arriving != nullptr && arriving->is_encoding() ? Stage::kEncode : Stage::kEncodeWait;
 }
 
-std::vector<Engine::Sampled> Engine::sample(const Batch& batch) {
-  const TimePoint now = clock_.now();
-  std::vector<Sampled> sampled;
-  for (const BatchPart& part : batch.parts) {
-    if (part.logits_row < 0) continue;
-    Sequence& sequence = *find(part.sequence);
-    sequence.request().in_flight->trace.enter(Stage::kDecode, now);
-    sampled.push_back(
-        {part.sequence, sequence.sampler().sample(executor_->logits(part.logits_row))});
-  }
-  return sampled;
-}
-
-void Engine::commit(const Batch& batch, std::vector<Sampled> sampled) {
+void Engine::commit(const Batch& batch, std::vector<Result<runtime::SampledToken>> sampled) {
   const TimePoint now = clock_.now();
   for (const BatchPart& part : batch.parts) {
     Sequence& sequence = *find(part.sequence);
     sequence.advance(part.n_rows);
     if (part.phase == schedule::Phase::kPrefillVisual) free_features(sequence.request());
   }
-  for (Sampled& one : sampled) {
-    Sequence* sequence = find(one.sequence);
+  auto next = sampled.begin();
+  for (const BatchPart& part : batch.parts) {
+    if (!part.samples) continue;
+    Result<runtime::SampledToken>& token = *next++;
+    Sequence* sequence = find(part.sequence);
     if (sequence == nullptr) continue;  // the sampler of another choice failed
-    if (one.token) {
-      commit_token(*sequence, std::move(*one.token), now);
+    if (token) {
+      commit_token(*sequence, std::move(*token), now);
     } else {
-      end_request(sequence->request(), std::move(one.token).error());
+      end_request(sequence->request(), std::move(token).error());
     }
   }
 }
@@ -261,6 +273,7 @@ void Engine::commit(const Batch& batch, std::vector<Sampled> sampled) {
 void Engine::commit_token(Sequence& sequence, runtime::SampledToken token, TimePoint now) {
   ActiveRequest& request = sequence.request();
   InFlight& in_flight = *request.in_flight;
+  in_flight.trace.enter(Stage::kDecode, now);
   in_flight.trace.mark_first_token(now);
   ++in_flight.trace.counts.n_output_tokens;
   std::string piece = token.ends_generation ? std::string() : model_->piece(token.token);
@@ -279,6 +292,7 @@ void Engine::commit_token(Sequence& sequence, runtime::SampledToken token, TimeP
 }
 
 void Engine::recover(DecodeStatus status, std::span<const BatchPart> parts) {
+  if (status == DecodeStatus::kLost) return;  // the next step finds out
   if (status == DecodeStatus::kNoKvSlot && prefixes_.n_prompts() > 0) {
     prefixes_.shrink_to(0);
     return;

@@ -68,12 +68,10 @@ class Engine {
     std::unique_ptr<InFlight> in_flight;
     RequestNeed need;
   };
-  struct Sampled {
-    SequenceId sequence;
-    Result<runtime::SampledToken> token;
-  };
 
   void end_stopped_requests();
+  /// Whether the executor takes calls. When it has lost everything, ends who was in it.
+  bool is_ready();
   void share_prefixes();
   void find_prefix(Sequence& sequence);
   void take_prefix(Sequence& sequence, const Sequence& leader, const PromptPlace& place);
@@ -82,7 +80,8 @@ class Engine {
   void take_features();
   void free_features(ActiveRequest& request);
   void start_waiting_requests();
-  void start(WaitingRequest waiting);
+  /// Not when the executor was lost meanwhile: then the request stays.
+  void start(WaitingRequest& waiting);
   std::vector<schedule::SequenceView> views() const;
 
   CallReport run(const schedule::CallPlan& plan, schedule::CallCost& cost,
@@ -93,8 +92,8 @@ class Engine {
   /// Accounts every running request's time: those with a part in the call that begins, the others.
   void enter_call(std::span<const BatchPart> parts);
   Stage stage_between_calls(const ActiveRequest& request) const;
-  std::vector<Sampled> sample(const Batch& batch);
-  void commit(const Batch& batch, std::vector<Sampled> sampled);
+  /// @param sampled  one for each part that samples, in order
+  void commit(const Batch& batch, std::vector<Result<runtime::SampledToken>> sampled);
   void commit_token(Sequence& sequence, runtime::SampledToken token, TimePoint now);
   /// After a call that did not go well.
   void recover(runtime::DecodeStatus status, std::span<const BatchPart> parts);

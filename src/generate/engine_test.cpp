@@ -27,14 +27,17 @@ class TimedExecutor final : public runtime::Executor {
   int n_kv_cells() const override { return inner_->n_kv_cells(); }
   int n_rows_max() const override { return inner_->n_rows_max(); }
   bool can_mix() const override { return inner_->can_mix(); }
-  runtime::DecodeStatus decode(std::span<const runtime::TokenRow> tokens,
-                               std::span<const runtime::VisualRows> visual,
-                               const runtime::ShouldStop& stop) override {
+  runtime::CallResult decode(std::span<const runtime::TokenRow> tokens,
+                             std::span<const runtime::VisualRows> visual,
+                             const runtime::ShouldStop& stop) override {
     clock_.advance(visual.empty() ? kTokenCallTime : kVisualCallTime);
     if (during_call) during_call(stop);
     return inner_->decode(tokens, visual, stop);
   }
-  std::span<const float> logits(int row) const override { return inner_->logits(row); }
+  runtime::Availability availability() override {
+    return pretends.value_or(inner_->availability());
+  }
+  void forget() override { inner_->forget(); }
   bool can_share() const override { return inner_->can_share(); }
   void share(SequenceId from, SequenceId to, const runtime::KvRange& range) override {
     inner_->share(from, to, range);
@@ -43,6 +46,7 @@ class TimedExecutor final : public runtime::Executor {
   int n_kv_cells_used() const override { return inner_->n_kv_cells_used(); }
 
   std::function<void(const runtime::ShouldStop&)> during_call;
+  std::optional<runtime::Availability> pretends;
 
  private:
   std::unique_ptr<Executor> inner_;
@@ -518,6 +522,72 @@ TEST_F(EngineTest, ReportsStepsAndLoad) {
   EXPECT_EQ(loads[1].n_kv_cells_used, 11 + 1 + 4);
   EXPECT_EQ(loads.back().n_running_sequences, 0);
   EXPECT_EQ(loads.back().n_kv_cells_used, 0);
+}
+
+// --- when the process of the model dies ---
+
+TEST_F(EngineTest, ALossEndsWhoIsInTheEngineAndNoOthers) {
+  FakeOptions fake;
+  fake.n_sequences_max = 2;
+  start(fake);
+  control->fail(Call::kDecodeTokens, 3, Effect::kLost);
+  const Asked one = add({.text = "count:9", .n_choices = 2});
+  const Asked waits = add({.text = "say:later"});
+
+  run();
+
+  EXPECT_EQ(one.recorder->reason(), "engine_lost");
+  EXPECT_EQ(one.recorder->end().error->code, ErrorCode::kUnavailable);
+  EXPECT_GT(one.recorder->end().error->retry_after.count(), 0);
+  EXPECT_EQ(one.recorder->tokens(0).size(), 2U) << "what was sent stays sent";
+  EXPECT_EQ(waits.recorder->text(), "later");
+  EXPECT_EQ(waits.recorder->reason(), "");
+}
+
+TEST_F(EngineTest, NoKeptPromptOutlivesALoss) {
+  FakeOptions fake;
+  fake.n_sequences_max = 4;
+  start(fake, {.n_kept_prefixes = 2});
+  const std::string text(100, 'x');
+  add({.text = text, .max_output_tokens = 1});
+  run();
+  EXPECT_GT(engine->stats().load.n_kv_cells_kept, 0);
+
+  control->fail(Call::kMakeSampler, 2, Effect::kLost);
+  const Asked next = add({.text = text, .max_output_tokens = 1});
+  run();
+
+  EXPECT_EQ(next.recorder->reason(), "") << "it had not begun: nothing of it was lost";
+  EXPECT_EQ(next.recorder->end().trace.counts.n_cached_tokens, 0);
+}
+
+TEST_F(EngineTest, WaitsWhileTheModelStartsAndLooksAtDeadlines) {
+  start();
+  const Asked patient = add({.text = "say:hello"});
+  const Asked hasty = add({.text = "say:hello"}, seconds(5));
+  executor->pretends = runtime::Availability::kStarting;
+
+  engine->step();
+  EXPECT_TRUE(engine->starved());
+  clock.advance(seconds(6));
+  engine->step();
+  EXPECT_EQ(hasty.recorder->reason(), "deadline_exceeded");
+  EXPECT_EQ(control->n_calls(Call::kDecodeTokens), 0);
+
+  executor->pretends = std::nullopt;
+  run();
+  EXPECT_EQ(patient.recorder->text(), "hello");
+}
+
+TEST_F(EngineTest, EndsEverybodyWhenTheModelDoesNotStart) {
+  start();
+  const Asked asked = add({.text = "say:hello"});
+  executor->pretends = runtime::Availability::kFailed;
+
+  engine->step();
+
+  EXPECT_EQ(asked.recorder->reason(), "engine_unavailable");
+  EXPECT_TRUE(engine->idle());
 }
 
 }  // namespace

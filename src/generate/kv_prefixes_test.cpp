@@ -18,12 +18,11 @@ class CellExecutor final : public runtime::Executor {
   int n_kv_cells() const override { return 10'000; }
   int n_rows_max() const override { return 64; }
   bool can_mix() const override { return true; }
-  runtime::DecodeStatus decode(std::span<const runtime::TokenRow>,
-                               std::span<const runtime::VisualRows>,
-                               const runtime::ShouldStop&) override {
-    return runtime::DecodeStatus::kOk;
+  runtime::CallResult decode(std::span<const runtime::TokenRow>,
+                             std::span<const runtime::VisualRows>,
+                             const runtime::ShouldStop&) override {
+    return {runtime::DecodeStatus::kOk, {}};
   }
-  std::span<const float> logits(int) const override { return {}; }
   bool can_share() const override { return true; }
   void share(SequenceId from, SequenceId to, const runtime::KvRange& range) override {
     const auto& source = of(from);

@@ -41,17 +41,17 @@ schedule::SequenceView Sequence::view() const {
 
 bool Sequence::append_rows(int n_rows, std::vector<runtime::TokenRow>& rows) const {
   if (!in_prompt()) {
-    rows.push_back({id(), last_token_, prompt().n_positions + n_output_ - 1, true});
+    rows.push_back({id(), last_token_, prompt().n_positions + n_output_ - 1, sampler_.get()});
     return true;
   }
   const auto& text = std::get<TextSegment>(prompt().segments[segment_]);
   for (int i = n_done_; i < n_done_ + n_rows; ++i) {
     rows.push_back(
-        {id(), text.tokens[static_cast<std::size_t>(i)], text.first_position + i, false});
+        {id(), text.tokens[static_cast<std::size_t>(i)], text.first_position + i, nullptr});
   }
   const bool ends_prompt = segment_ + 1 == prompt().segments.size() &&
                            n_done_ + n_rows == static_cast<int>(text.tokens.size());
-  rows.back().wants_logits = ends_prompt;
+  if (ends_prompt) rows.back().sampler = sampler_.get();
   return ends_prompt;
 }
 
@@ -59,12 +59,14 @@ runtime::VisualRows Sequence::visual_rows(int n_rows) const {
   const auto& segment = std::get<VisualSegment>(prompt().segments[segment_]);
   runtime::VisualRows slice;
   slice.sequence = id();
-  slice.embedding = embeddings()[visual_].get();
-  slice.positions =
-      std::span(segment.positions)
-          .subspan(static_cast<std::size_t>(n_done_), static_cast<std::size_t>(n_rows));
+  const Embedding& embedding = *embeddings()[visual_];
+  const auto first = static_cast<std::size_t>(n_done_);
+  const auto n = static_cast<std::size_t>(n_rows);
+  const auto width = static_cast<std::size_t>(embedding.row_width);
+  slice.rows = std::span(embedding.rows).subspan(first * width, n * width);
+  slice.positions = std::span(segment.positions).subspan(first, n);
   slice.first_row = n_done_;
-  slice.n_rows = n_rows;
+  slice.n_segment_rows = segment.n_tokens;
   slice.non_causal = segment.non_causal;
   return slice;
 }

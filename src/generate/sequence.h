@@ -47,7 +47,6 @@ class Sequence {
   int n_cells_reserved() const { return options_.n_cells; }
   int n_output_tokens() const { return n_output_; }
   ActiveRequest& request() const { return request_; }
-  runtime::Sampler& sampler() { return *sampler_; }
   /// Requests in order of their start, choices in order.
   std::pair<std::uint64_t, int> age() const { return {request_.arrival, options_.choice}; }
   schedule::SequenceView view() const;
@@ -55,8 +54,8 @@ class Sequence {
   bool needs_features() const { return in_prompt() && visual_ < embeddings().size(); }
 
   /// Appends the rows of the last output token, or the next `n_rows` of the current text segment.
-  /// The last row wants logits when a token is to be sampled after it.
-  /// @return  whether it does
+  /// The last row has the sampler when a token is to be chosen after it.
+  /// @return  whether it has
   bool append_rows(int n_rows, std::vector<runtime::TokenRow>& rows) const;
   /// The next `n_rows` of the current visual segment.
   runtime::VisualRows visual_rows(int n_rows) const;

@@ -57,7 +57,7 @@ TEST_F(SequenceTest, SaysWhatIsLeftOfItsPrompt) {
   EXPECT_EQ(seq.view().n_prompt_left, 6);
 }
 
-TEST_F(SequenceTest, WantsLogitsOnlyAfterTheLastRowOfThePrompt) {
+TEST_F(SequenceTest, ChoosesATokenOnlyAfterTheLastRowOfThePrompt) {
   Sequence& seq = start({.text = "hi"});  // user h i assistant
   std::vector<runtime::TokenRow> rows;
 
@@ -66,8 +66,8 @@ TEST_F(SequenceTest, WantsLogitsOnlyAfterTheLastRowOfThePrompt) {
   EXPECT_TRUE(seq.append_rows(1, rows));
 
   ASSERT_EQ(rows.size(), 4U);
-  EXPECT_FALSE(rows[2].wants_logits);
-  EXPECT_TRUE(rows[3].wants_logits);
+  EXPECT_EQ(rows[2].sampler, nullptr);
+  EXPECT_NE(rows[3].sampler, nullptr);
   EXPECT_EQ(rows[3].position, 3);
   EXPECT_EQ(rows[1].token, 'h');
 }
@@ -93,7 +93,7 @@ TEST_F(SequenceTest, DecodesItsLastTokenAtTheNextPosition) {
 
   EXPECT_EQ(rows[0].token, 'b');
   EXPECT_EQ(rows[0].position, 5);
-  EXPECT_TRUE(rows[0].wants_logits);
+  EXPECT_NE(rows[0].sampler, nullptr);
 }
 
 TEST_F(SequenceTest, EndsAtTheEndOfGenerationAtTheLimitAndAtAStopString) {

@@ -66,12 +66,10 @@ void MediaStage::run(const std::stop_token& stop) {
     if (served && *served == Served::kWaits) continue;
     InFlight& request = *taken.request;
     if (!served) {
-      request.media_holds.reset();  // before anybody learns of the end
       request.end(stop.stop_requested() ? shutting_down_error() : served.error(), clock_.now());
       continue;
     }
-    request.request.media.clear();
-    request.media_holds.reset();
+    request.release_media();
     hooks_.next(std::move(taken.request));
   }
 }
@@ -129,8 +127,8 @@ Result<MediaStage::Served> MediaStage::take_room(MediaRequest& taken) {
 /// Without a decoder, when all files were seen before.
 Result<void> MediaStage::plan_from_records(MediaRequest& taken) {
   const InFlight& request = *taken.request;
-  if (!shares(request)) return {};
   const auto& media = request.request.media;
+  if (!shares(request) && !media.empty()) return {};
   std::vector<ProbedImage> probed;
   for (std::size_t i = 0; i < media.size(); ++i) {
     const DecoderClass decoder_class = taken.plan.classes[i];
@@ -171,7 +169,10 @@ Result<void> MediaStage::make_plan(MediaRequest& taken, std::span<const ProbedIm
       request.frames.push_back({plan.contents[i], frame});
     }
   }
-  show_frames(request.request.messages, plan.n_frames);
+  if (std::ranges::any_of(plan.n_frames, [](std::size_t n) { return n != 1; })) {
+    request.asked_messages = request.request.messages;
+    show_frames(request.request.messages, plan.n_frames);
+  }
   TSR_ASSIGN_OR_RETURN(const std::vector<ImageSize> planned, hooks_.plan(request, sizes));
   plan.needed = hooks_.find_features ? hooks_.find_features(request)
                                      : std::vector<bool>(planned.size(), true);

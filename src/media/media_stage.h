@@ -61,7 +61,7 @@ class MediaStage {
   MediaStage(MediaStageOptions options, const Clock& clock, MediaHooks hooks);
   ~MediaStage() { shutdown(); }
 
-  /// Queues a request with media. False (item untouched) when full or shut down.
+  /// Queues a request, mostly one with media. False (item untouched) when full or shut down.
   [[nodiscard]] bool try_submit(std::unique_ptr<InFlight>&& request);
 
   /// Kills the decoders that run, ends what is queued with `unavailable`, joins. Idempotent.

@@ -33,6 +33,7 @@ enum class MetricId {
   kOutputTokens,
   kMediaDecodes,
   kDecoderDeaths,
+  kEngineDeaths,
   kSuspendedTenants,
   kSandboxLevel,
   kMediaFetches,
@@ -65,7 +66,7 @@ enum class MetricId {
   kBugs,
 };
 
-inline constexpr std::size_t kMetricCount = 43;
+inline constexpr std::size_t kMetricCount = 44;
 
 struct LabelDefinition {
   std::string_view name;

@@ -143,6 +143,7 @@ struct Metrics::Series {
   Counter& encode_patches = counters(registry, MetricId::kEncodePatches).Add({});
   Counter& content_log_lost = counters(registry, MetricId::kContentLogLost).Add({});
   Counter& bugs = counters(registry, MetricId::kBugs).Add({});
+  Counter& engine_deaths = counters(registry, MetricId::kEngineDeaths).Add({});
 
   Histogram& request_seconds = *histograms(registry, MetricId::kRequestSeconds).front();
   Histogram& first_token_seconds =
@@ -240,6 +241,10 @@ void Metrics::record_decoder_death(std::string_view decoder_class, std::string_v
       static_cast<std::size_t>(row - labels[0].values.begin()) * labels[1].values.size() +
       static_cast<std::size_t>(column - labels[1].values.begin());
   series_->decoder_deaths[at]->Increment();
+}
+
+void Metrics::record_engine_death() {
+  series_->engine_deaths.Increment();
 }
 
 void Metrics::set_sandbox_level(std::string_view level) {

@@ -66,6 +66,9 @@ class Metrics {
   /// @param decoder_class, cause  values of those labels
   void record_decoder_death(std::string_view decoder_class, std::string_view cause);
 
+  /// The process that runs the model ended, and not because it was told to.
+  void record_engine_death();
+
   void set_suspended_tenants(int count);
 
   /// How long each thread has been at its present step; zero = nothing waits for it.

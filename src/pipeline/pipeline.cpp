@@ -107,7 +107,9 @@ Pipeline::~Pipeline() {
 
 media::MediaHooks Pipeline::media_hooks() {
   media::MediaHooks hooks;
-  hooks.plan = [this](InFlight& request, std::span<const ImageSize> sizes) {
+  hooks.plan = [this](InFlight& request,
+                      std::span<const ImageSize> sizes) -> Result<std::vector<ImageSize>> {
+    TSR_RETURN_IF_ERROR(wait_for_engine(request));
     return plan_images(request, sizes);
   };
   hooks.find_features = [this](InFlight& request) { return find_features(request); };
@@ -123,6 +125,13 @@ media::MediaHooks Pipeline::media_hooks() {
     metrics_.record_decoder_death(media::to_string(decoder_class), media::to_string(death));
   };
   return hooks;
+}
+
+Result<void> Pipeline::wait_for_engine(const InFlight& request) const {
+  TSR_RETURN_IF_ERROR(model_->wait_until_ready(
+      [&] { return !ready() || request.should_stop(clock_.now()).has_value(); }));
+  if (auto reason = request.should_stop(clock_.now())) return *std::move(reason);
+  return {};
 }
 
 Result<StreamReader> Pipeline::submit(Request request, TenantId tenant, Trace trace) {
@@ -148,6 +157,7 @@ Result<StreamReader> Pipeline::submit(Request request, TenantId tenant, Trace tr
   auto in_flight = std::make_unique<InFlight>(id, tenant, std::move(request), limits,
                                               std::move(trace), deadline, stop.get_token(), stream);
   in_flight->holds = std::make_shared<admission::Admission::Ticket>(std::move(ticket));
+  in_flight->allow_redo([this](std::unique_ptr<InFlight> again) { to_media(std::move(again)); });
 
   if (in_flight->request.media.empty()) {
     in_flight->trace.enter(Stage::kPlan, clock_.now());

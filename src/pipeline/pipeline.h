@@ -5,6 +5,9 @@
 //          ├ with images ─▶ media ×M ─▶ encode ×1 ───▶ engine ─▶ events
 //          └ images by URL ─▶ fetch ×F ─▶ media ×M ─▶ …
 //
+// A request whose engine is lost before it has put anything out starts again at the media stage,
+// once; there, and nowhere else, requests wait until the engine is back.
+//
 // Every queue holds as many requests as admission lets in, so no hand-over can find its queue full;
 // it can find it closed, at shutdown. Shutdown goes in data-flow order.
 #pragma once
@@ -86,6 +89,7 @@ class Pipeline final : public Service {
   void to_engine(std::unique_ptr<InFlight> request);
   void end_with_plan(InFlight& request) const;
   void record_media_rate(const InFlight& request);
+  Result<void> wait_for_engine(const InFlight& request) const;
   media::MediaHooks media_hooks();
 
   const PipelineOptions options_;

@@ -546,5 +546,55 @@ TEST_F(PipelineTest, AnImageThatCannotBeHadEndsItsRequest) {
   EXPECT_EQ(got.n_ends, 1);
 }
 
+/// In whichever call the engine is lost, the client learns nothing of it before the first token.
+class LossIn : public PipelineTest, public testing::WithParamInterface<std::pair<Call, int>> {};
+
+TEST_P(LossIn, IsMadeGoodOnce) {
+  control_->fail(GetParam().first, GetParam().second, Effect::kLost);
+  start();
+
+  const Answer got = answer(ask("say:two", 2));
+
+  ASSERT_FALSE(got.error) << got.error->message;
+  EXPECT_EQ(got.text, "two");
+  EXPECT_EQ(got.trace->counts.n_images, 2);
+  EXPECT_EQ(control_->n_violations(), 0) << control_->last_violation();
+}
+
+TEST_P(LossIn, IsAnErrorTheSecondTime) {
+  for (int nth = GetParam().second; nth < 10; ++nth) {
+    control_->fail(GetParam().first, nth, Effect::kLost);
+  }
+  start();
+
+  const Answer got = answer(ask("say:two", 2));
+  ASSERT_TRUE(got.error);
+  EXPECT_EQ(got.error->reason, "engine_lost");
+  EXPECT_EQ(got.n_ends, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Calls, LossIn,
+                         testing::Values(std::pair(Call::kApplyChatTemplate, 1),
+                                         std::pair(Call::kTokenize, 1),
+                                         std::pair(Call::kPrepare, 2), std::pair(Call::kEncode, 1),
+                                         std::pair(Call::kDecodeVisual, 1),
+                                         std::pair(Call::kDecodeTokens, 1)));
+
+TEST_F(PipelineTest, ATextRequestIsDoneAgainToo) {
+  control_->fail(Call::kTokenize, 1, Effect::kLost);
+  start();
+  EXPECT_EQ(answer(ask("say:hello")).text, "hello");
+}
+
+TEST_F(PipelineTest, AfterItsFirstTokenALossIsTheEndOfARequest) {
+  control_->fail(Call::kDecodeTokens, 3, Effect::kLost);
+  start();
+
+  const Answer got = answer(ask("say:hello"));
+  ASSERT_TRUE(got.error);
+  EXPECT_EQ(got.error->reason, "engine_lost");
+  EXPECT_EQ(got.text, "he");
+}
+
 }  // namespace
 }  // namespace tessera::pipeline

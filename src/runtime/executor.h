@@ -1,32 +1,54 @@
-// The language model as the engine uses it: model calls on rows of any sequences, and the KV cache
-// that they fill. Part of runtime.h, which says how it goes with the others.
+// The language model as the engine uses it: model calls on rows of any sequences, the tokens that
+// they choose, and the KV cache that they fill. Part of runtime.h, which says how it goes with the
+// others.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
+#include <vector>
 
-#include "core/embedding.h"
 #include "core/ids.h"
 #include "core/prompt.h"
+#include "core/result.h"
+#include "core/token_event.h"
 
 namespace tessera::runtime {
+
+/// Chooses the tokens of one sequence; holds its random state and grammar. What is inside belongs
+/// to the runtime that made it (Model::make_sampler).
+/// @thread engine thread only
+class Sampler {
+ public:
+  virtual ~Sampler() = default;
+};
+
+struct SampledToken {
+  TokenId token = 0;
+  bool ends_generation = false;
+  std::optional<float> logprob;
+  std::vector<TokenLogprob> top_logprobs;
+};
 
 /// One text token of one sequence in a model call.
 struct TokenRow {
   SequenceId sequence;
   TokenId token = 0;
   Position position = 0;
-  bool wants_logits = false;
+  Sampler* sampler = nullptr;  // chooses the token that comes after this one; null = none is chosen
+  friend bool operator==(const TokenRow&, const TokenRow&) = default;
 };
 
 /// Consecutive rows of one visual segment in a model call.
 struct VisualRows {
   SequenceId sequence;
-  const Embedding* embedding = nullptr;       // borrowed for the call
-  std::span<const VisualPosition> positions;  // of the rows in this slice
-  int first_row = 0;                          // into embedding
-  int n_rows = 0;
+  std::span<const float> rows;                // [positions.size()][embedding_row_width]; borrowed
+  std::span<const VisualPosition> positions;  // one a row; borrowed for the call
+  int first_row = 0;                          // of the segment's
+  int n_segment_rows = 0;                     // of the whole segment
   bool non_causal = false;
+
+  int n_rows() const { return static_cast<int>(positions.size()); }
 };
 
 /// Consecutive tokens of one sequence.
@@ -47,6 +69,22 @@ enum class DecodeStatus {
   kAborted,       // 2: stopped on request; positions must be read again
   kInvalidBatch,  // −1: a bug of ours; nothing was computed
   kFatal,         // < −1: the sequences of this batch are lost
+  kLost,          // all sequences are, with the KV cache: see Availability
+};
+
+struct CallResult {
+  DecodeStatus status = DecodeStatus::kFatal;
+  /// With kOk, one for each row that has a sampler, in order. An error is that sequence's alone:
+  /// internal (the native sampler failed).
+  std::vector<Result<SampledToken>> sampled;
+};
+
+/// Whether calls can be made. Only what computes in another process is ever anything but ready.
+enum class Availability {
+  kReady,
+  kLost,      // the process died, and the KV cache with it: forget(), and wait
+  kStarting,  // it is being started again
+  kFailed,    // it does not start; tried again
 };
 
 /// @thread engine thread only
@@ -73,13 +111,19 @@ class Executor {
   /// @param stop  asked between the nodes of the graph, so that a long call ends within one of
   /// them:
   ///              kAborted. Empty = never
-  virtual DecodeStatus decode(std::span<const TokenRow> tokens, std::span<const VisualRows> visual,
-                              const ShouldStop& stop) = 0;
+  virtual CallResult decode(std::span<const TokenRow> tokens, std::span<const VisualRows> visual,
+                            const ShouldStop& stop) = 0;
 
-  /// Scores for row `row` of the last call's tokens, which must have wanted them. Valid until the
-  /// next call.
-  /// @return  [n_vocabulary] f32
-  virtual std::span<const float> logits(int row) const = 0;
+  /// Between two calls, by whoever has the time: begins the next one on the guess that each
+  /// sequence of the last goes on with the token that it chose. A call that is just that finds its
+  /// rows computed; before anything else happens they are taken back. Nothing else tells that it
+  /// ran.
+  virtual void anticipate() {}
+
+  virtual Availability availability() { return Availability::kReady; }
+
+  /// After a loss: no sequence has anything in the KV cache any more.
+  virtual void forget() {}
 
   /// Whether share() works. Not where layers forget (sliding windows) or keep a state of their own
   /// (recurrent ones).

@@ -1,6 +1,7 @@
-// What the stages need from a model, in terms of core/ values. Two implementations: runtime/llama
-// (libllama + libmtmd; the only code that includes their headers) and runtime/fake (deterministic,
-// can be told to fail in every way the real one can).
+// What the stages need from a model, in terms of core/ values. Three implementations: runtime/llama
+// (libllama + libmtmd; the only code that includes their headers), runtime/fake (deterministic, can
+// be told to fail in every way the real one can), and runtime/remote (either of them, in a process
+// of its own).
 //
 // A model is three objects, one for each kind of thread that uses it:
 //   Model     immutable after load; every method may be called from any thread at any time
@@ -13,7 +14,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <variant>
 #include <vector>
@@ -51,30 +51,11 @@ using PromptPart = std::variant<TemplateText, UserText, MediaPlace>;
 
 // --- sampling ---------------------------------------------------------------------------------
 
-struct SampledToken {
-  TokenId token = 0;
-  bool ends_generation = false;
-  std::optional<float> logprob;
-  std::vector<TokenLogprob> top_logprobs;
-};
-
 struct SamplerOptions {
   SamplingOptions sampling;
   ResponseFormat format;
   bool logprobs = false;
   int n_top_logprobs = 0;
-};
-
-/// Chooses tokens for one sequence; holds its random state and grammar.
-/// @thread engine thread only
-class Sampler {
- public:
-  virtual ~Sampler() = default;
-
-  /// Chooses the next token and advances the state.
-  /// @param logits  [n_vocabulary] f32
-  /// @errors        internal (the native sampler failed)
-  virtual Result<SampledToken> sample(std::span<const float> logits) = 0;
 };
 
 // --- the three objects --------------------------------------------------------------------------
@@ -85,6 +66,12 @@ class Model {
   virtual ~Model() = default;
 
   virtual const ModelInfo& info() const = 0;
+
+  /// Waits while what computes is being started again (Availability). No wait at all for a model of
+  /// this process.
+  /// @param stop  ends the wait, without an error
+  /// @errors      unavailable (engine_unavailable: it does not start)
+  virtual Result<void> wait_until_ready(const ShouldStop& /*stop*/) const { return {}; }
 
   /// Renders the model's own chat template, with the generation prompt at the end.
   /// @return  parts in order; one MediaPlace for each ImagePart, in order of appearance
@@ -119,10 +106,10 @@ class Encoder {
   virtual ~Encoder() = default;
 
   /// Vision tower and projector for one tile.
-  /// @param stop  checked while it runs; a stopped encode returns `cancelled`
+  /// @param stop  asked while it runs; a stopped encode returns `cancelled`
   /// @return      [tile.n_tokens()][embedding_row_width] f32
   /// @errors      cancelled; internal (native code ≠ 0)
-  virtual Result<Embedding> encode(const PreparedTile& tile, const std::stop_token& stop) = 0;
+  virtual Result<Embedding> encode(const PreparedTile& tile, const ShouldStop& stop) = 0;
 
   /// Whether encode_batch() computes its tiles together.
   virtual bool takes_batches() const = 0;
@@ -133,7 +120,7 @@ class Encoder {
   /// @return       one per tile, as encode() gives them
   /// @errors       as encode(), for all of them
   virtual Result<std::vector<Embedding>> encode_batch(std::span<const PreparedTile* const> tiles,
-                                                      const std::stop_token& stop) = 0;
+                                                      const ShouldStop& stop) = 0;
 };
 
 struct LoadOptions {
@@ -149,6 +136,7 @@ struct LoadedModel {
   std::shared_ptr<const Model> model;
   std::unique_ptr<Encoder> encoder;  // null when the model has no vision
   std::unique_ptr<Executor> executor;
+  std::string build;  // what computes, with the features of the processor
 };
 
 }  // namespace tessera::runtime

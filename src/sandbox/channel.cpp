@@ -104,13 +104,13 @@ IoStatus Channel::send_bytes(std::span<const std::byte> message, std::span<const
   }
 }
 
-IoStatus Channel::receive_bytes(std::span<std::byte> message, std::size_t n_fds_max,
-                                const WaitLimits& wait, std::vector<UniqueFd>& fds) {
+ReceivedPacket Channel::receive_packet(std::span<std::byte> buffer, std::size_t n_fds_max,
+                                       const WaitLimits& wait) {
   TSR_CHECK(n_fds_max <= kFdsPerMessageMax);
   for (;;) {
     const IoStatus status = wait_ready(socket_.get(), POLLIN, wait);
-    if (status != IoStatus::kOk) return status;
-    iovec body{message.data(), message.size()};
+    if (status != IoStatus::kOk) return {status, 0, {}};
+    iovec body{buffer.data(), buffer.size()};
     ControlBuffer control;
     msghdr header{};
     header.msg_iov = &body;
@@ -120,17 +120,13 @@ IoStatus Channel::receive_bytes(std::span<std::byte> message, std::size_t n_fds_
     const ssize_t n_received = ::recvmsg(socket_.get(), &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (n_received < 0) {
       if (errno == EAGAIN || errno == EINTR) continue;
-      return is_gone(errno) ? IoStatus::kClosed : IoStatus::kFailed;
+      return {is_gone(errno) ? IoStatus::kClosed : IoStatus::kFailed, 0, {}};
     }
     std::vector<UniqueFd> taken = take_fds(header);
-    if (n_received == 0) return IoStatus::kClosed;
+    if (n_received == 0) return {IoStatus::kClosed, 0, {}};
     const bool truncated = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
-    if (truncated || static_cast<std::size_t>(n_received) != message.size() ||
-        taken.size() > n_fds_max) {
-      return IoStatus::kMalformed;
-    }
-    fds = std::move(taken);
-    return IoStatus::kOk;
+    if (truncated || taken.size() > n_fds_max) return {IoStatus::kMalformed, 0, {}};
+    return {IoStatus::kOk, static_cast<std::size_t>(n_received), std::move(taken)};
   }
 }
 

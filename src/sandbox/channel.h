@@ -1,5 +1,5 @@
-// One end of a connected pair that carries fixed-size messages and file descriptors between two
-// processes (SEQPACKET: a message arrives whole or not at all). The other end may be hostile.
+// One end of a connected pair that carries messages and file descriptors between two processes
+// (SEQPACKET: a message arrives whole or not at all). The other end may be hostile.
 //
 // A Channel owns its socket. Received descriptors are owned by the caller and close-on-exec.
 // @thread one thread at a time per end
@@ -47,6 +47,12 @@ struct Received {
   std::vector<UniqueFd> fds;  // only with kOk
 };
 
+struct ReceivedPacket {
+  IoStatus status = IoStatus::kFailed;
+  std::size_t n_bytes = 0;    // only with kOk
+  std::vector<UniqueFd> fds;  // only with kOk
+};
+
 class Channel {
  public:
   explicit Channel(UniqueFd socket) : socket_(std::move(socket)) {}
@@ -63,13 +69,28 @@ class Channel {
     return send_bytes(std::as_bytes(std::span(&message, 1)), fds, wait);
   }
 
+  /// Sends one message of any size that the kernel takes whole (≤ 64 KiB is safe).
+  [[nodiscard]] IoStatus send_packet(std::span<const std::byte> message, std::span<const int> fds,
+                                     const WaitLimits& wait = {}) {
+    return send_bytes(message, fds, wait);
+  }
+
+  /// Receives one message into the beginning of `buffer`; a longer one is kMalformed.
+  [[nodiscard]] ReceivedPacket receive_packet(std::span<std::byte> buffer, std::size_t n_fds_max,
+                                              const WaitLimits& wait = {});
+
   /// Receives one message of exactly sizeof(T) bytes.
   /// @param n_fds_max  more than this in the message is kMalformed; ≤ kFdsPerMessageMax
   template <PodMessage T>
   [[nodiscard]] Received<T> receive(std::size_t n_fds_max, const WaitLimits& wait = {}) {
     Received<T> received;
-    received.status = receive_bytes(std::as_writable_bytes(std::span(&received.message, 1)),
-                                    n_fds_max, wait, received.fds);
+    ReceivedPacket packet =
+        receive_packet(std::as_writable_bytes(std::span(&received.message, 1)), n_fds_max, wait);
+    received.status = packet.status;
+    if (packet.status == IoStatus::kOk && packet.n_bytes != sizeof(T)) {
+      received.status = IoStatus::kMalformed;
+    }
+    if (received.status == IoStatus::kOk) received.fds = std::move(packet.fds);
     return received;
   }
 
@@ -81,8 +102,6 @@ class Channel {
  private:
   IoStatus send_bytes(std::span<const std::byte> message, std::span<const int> fds,
                       const WaitLimits& wait);
-  IoStatus receive_bytes(std::span<std::byte> message, std::size_t n_fds_max,
-                         const WaitLimits& wait, std::vector<UniqueFd>& fds);
 
   UniqueFd socket_;
 };

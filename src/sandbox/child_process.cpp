@@ -155,11 +155,15 @@ Result<SpawnedChild> spawn_child(const SpawnOptions& options) {
     argv.push_back(const_cast<char*>(argument.c_str()));
   }
   argv.push_back(nullptr);
-  std::array<char*, 1> no_environment{nullptr};
+  std::vector<char*> environment;
+  for (const auto& variable : options.environment) {
+    environment.push_back(const_cast<char*>(variable.c_str()));
+  }
+  environment.push_back(nullptr);
 
   pid_t pid = -1;
   const int code = ::posix_spawn(&pid, options.path.c_str(), actions.get(), attributes.get(),
-                                 argv.data(), no_environment.data());
+                                 argv.data(), environment.data());
   if (code != 0) return system_error("posix_spawn", code);
 
   // Race-free: the pid stays taken until we reap it.

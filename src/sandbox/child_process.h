@@ -56,9 +56,10 @@ class ChildProcess {
 };
 
 struct SpawnOptions {
-  std::string path;                    // absolute; also the child's argv[0]
-  std::vector<std::string> arguments;  // argv[1…]
-  bool inherit_stderr = false;         // else /dev/null; for people who debug a child
+  std::string path;                           // absolute; also the child's argv[0]
+  std::vector<std::string> arguments;         // argv[1…]
+  bool inherit_stderr = false;                // else /dev/null; for people who debug a child
+  std::vector<std::string> environment = {};  // NAME=value; else none
 };
 
 struct SpawnedChild {
@@ -67,9 +68,9 @@ struct SpawnedChild {
 };
 
 /// Starts a program. It finds /dev/null at 0, 1 and (see options) 2, its end of the channel at
-/// kChildChannelFd, no other descriptor, no environment, "/" as its directory, default signal
-/// dispositions, an empty signal mask, and a process group of its own, so that a terminal's ^C
-/// reaches it only through us.
+/// kChildChannelFd, no other descriptor, no environment but the given one, "/" as its directory,
+/// default signal dispositions, an empty signal mask, and a process group of its own, so that a
+/// terminal's ^C reaches it only through us.
 /// @errors  invalid_argument (path not absolute); unavailable (program missing, no resources)
 /// @cost    ~1–2 ms for an image decoder's libraries
 Result<SpawnedChild> spawn_child(const SpawnOptions& options);

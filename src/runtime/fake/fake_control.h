@@ -5,11 +5,12 @@
 #include <array>
 #include <cstddef>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "core/mutex.h"
+#include "core/result.h"
+#include "runtime/executor.h"
 
 namespace tessera::runtime::fake {
 
@@ -30,12 +31,14 @@ inline constexpr std::size_t kCallCount = 8;
 enum class Effect {
   kError,         // calls that return a Result: `internal`
   kCancelled,     // encode only
-  kSlow,          // encode and decode: waits for release(), encode also for its stop token
+  kSlow,          // encode and decode: waits for release(), encode also for its caller to say stop
   kNoKvSlot,      // decode only, as those below; nothing is computed
   kAborted,       // half of the rows are computed
   kUntilStopped,  // the same, when the caller says so; never by itself
   kInvalidBatch,  // nothing is computed
   kFatal,         // half of the rows are computed
+  kLost,          // any call: as if the process of the model had died (Availability)
+  kDies,          // any call: this process aborts
 };
 
 /// @thread all methods are thread-safe
@@ -59,8 +62,13 @@ class FakeControl {
 
   /// Counts a call. @return what the plan says about it
   std::optional<Effect> count(Call call);
+  /// Counts a call that returns a Result.
+  /// @errors  internal with these words, or engine_lost, when the plan says so
+  Result<void> check(Call call, const char* reason, const char* message);
+  /// How often everything was lost.
+  int n_losses() const;
   /// Waits for release(). @return false when stopped
-  bool hold(const std::stop_token& stop);
+  bool hold(const ShouldStop& stop);
   void violation(std::string message);
 
  private:
@@ -74,6 +82,7 @@ class FakeControl {
   CondVar changed_;
   std::vector<Fault> faults_ TSR_GUARDED_BY(mutex_);
   std::array<int, kCallCount> n_calls_ TSR_GUARDED_BY(mutex_){};
+  int n_losses_ TSR_GUARDED_BY(mutex_) = 0;
   int n_violations_ TSR_GUARDED_BY(mutex_) = 0;
   std::string last_violation_ TSR_GUARDED_BY(mutex_);
   int n_held_ TSR_GUARDED_BY(mutex_) = 0;  // slow calls so far

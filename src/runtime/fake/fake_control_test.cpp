@@ -40,7 +40,8 @@ TEST(FakeControl, HoldsASlowCallUntilItIsReleased) {
 TEST(FakeControl, StopEndsASlowCall) {
   FakeControl control;
   std::stop_source stop;
-  std::jthread caller([&] { EXPECT_FALSE(control.hold(stop.get_token())); });
+  std::jthread caller(
+      [&] { EXPECT_FALSE(control.hold([&stop] { return stop.stop_requested(); })); });
 
   control.wait_until_held();
   stop.request_stop();

@@ -4,12 +4,14 @@
 #include <set>
 #include <utility>
 
+#include "runtime/fake/fake_sampler.h"
+
 namespace tessera::runtime::fake {
 namespace {
 
 int n_rows(std::span<const TokenRow> tokens, std::span<const VisualRows> visual) {
   int n = static_cast<int>(tokens.size());
-  for (const VisualRows& slice : visual) n += slice.n_rows;
+  for (const VisualRows& slice : visual) n += slice.n_rows();
   return n;
 }
 
@@ -25,22 +27,36 @@ FakeExecutor::FakeExecutor(const FakeOptions& options, std::shared_ptr<const Mod
       can_mix_(options.can_mix),
       sequences_(static_cast<std::size_t>(options.n_sequences_max)) {}
 
-DecodeStatus FakeExecutor::decode(std::span<const TokenRow> tokens,
-                                  std::span<const VisualRows> visual, const ShouldStop& stop) {
+CallResult FakeExecutor::decode(std::span<const TokenRow> tokens,
+                                std::span<const VisualRows> visual, const ShouldStop& stop) {
   check_thread();
+  CallResult result;
+  std::vector<std::vector<float>> scores;
+  result.status = run(tokens, visual, stop, scores);
+  if (result.status != DecodeStatus::kOk) return result;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i].sampler == nullptr) continue;
+    result.sampled.push_back(static_cast<FakeSampler&>(*tokens[i].sampler).sample(scores[i]));
+  }
+  return result;
+}
+
+/// @param scores  of each row that has a sampler; with kOk
+DecodeStatus FakeExecutor::run(std::span<const TokenRow> tokens, std::span<const VisualRows> visual,
+                               const ShouldStop& stop, std::vector<std::vector<float>>& scores) {
   const Call call = visual.empty() ? Call::kDecodeTokens : Call::kDecodeVisual;
   const auto planned = planned_status(call, stop);
-  logits_.clear();
+  if (availability() == Availability::kLost) return DecodeStatus::kLost;
   if (!is_valid(tokens, visual)) return DecodeStatus::kInvalidBatch;
   const int n_used = n_kv_cells_used_;
   // On a copy, so that an invalid batch computes nothing.
   std::vector<SequenceState> after = sequences_;
-  std::vector<std::vector<float>> scores(tokens.size());
+  scores.resize(tokens.size());
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     SequenceState& state = after[static_cast<std::size_t>(tokens[i].sequence.value)];
     if (!is_valid(tokens[i], state)) return DecodeStatus::kInvalidBatch;
     take(tokens[i], state);
-    if (tokens[i].wants_logits) {
+    if (tokens[i].sampler != nullptr) {
       scores[i].resize(static_cast<std::size_t>(kVocabularySize));
       state.transcript.write_logits(scores[i]);
     }
@@ -48,29 +64,26 @@ DecodeStatus FakeExecutor::decode(std::span<const TokenRow> tokens,
   for (const VisualRows& slice : visual) {
     SequenceState& state = after[static_cast<std::size_t>(slice.sequence.value)];
     if (!is_valid(slice, state)) return DecodeStatus::kInvalidBatch;
-    take(slice, slice.n_rows, state);
+    take(slice, slice.n_rows(), state);
   }
   if (planned == DecodeStatus::kNoKvSlot || planned == DecodeStatus::kInvalidBatch) return *planned;
   if (n_used + n_rows(tokens, visual) > n_kv_cells_) return DecodeStatus::kNoKvSlot;
   if (!planned) {
     sequences_ = std::move(after);
-    logits_ = std::move(scores);
     return DecodeStatus::kOk;
   }
   for (const TokenRow& row : tokens.first(tokens.size() / 2)) take(row, state_of(row.sequence));
-  for (const VisualRows& slice : visual) take(slice, slice.n_rows / 2, state_of(slice.sequence));
+  for (const VisualRows& slice : visual) take(slice, slice.n_rows() / 2, state_of(slice.sequence));
   return *planned;
 }
 
-std::span<const float> FakeExecutor::logits(int row) const {
-  check_thread();
-  const auto index = static_cast<std::size_t>(row);
-  if (row < 0 || index >= logits_.size() || logits_[index].empty()) {
-    refuse("logits: row " + std::to_string(row) + " of the last call did not want them");
-    static const std::vector<float> kZeros(static_cast<std::size_t>(kVocabularySize), 0.F);
-    return kZeros;
-  }
-  return logits_[index];
+Availability FakeExecutor::availability() {
+  return n_losses_ == control_->n_losses() ? Availability::kReady : Availability::kLost;
+}
+
+void FakeExecutor::forget() {
+  n_losses_ = control_->n_losses();
+  for (SequenceState& state : sequences_) state = SequenceState{};
 }
 
 void FakeExecutor::share(SequenceId from, SequenceId to, const KvRange& range) {
@@ -82,7 +95,7 @@ void FakeExecutor::share(SequenceId from, SequenceId to, const KvRange& range) {
   const std::size_t end = first + static_cast<std::size_t>(range.n_tokens);
   const bool fits = can_share_ && from != to && range.n_tokens > 0 &&
                     target.cells.size() == first && end <= source.cells.size() &&
-                    target.unfinished == nullptr;
+                    target.n_unfinished == 0;
   if (!fits || source.cells[end - 1]->is_inside ||
       source.cells[end - 1]->next_position != range.end || target.next_position != range.begin) {
     refuse("share: " + std::to_string(range.n_tokens) + " tokens of " +
@@ -158,7 +171,7 @@ bool FakeExecutor::is_valid_beside(std::span<const TokenRow> tokens,
 
 bool FakeExecutor::is_valid(const TokenRow& row, const SequenceState& state) const {
   if (row.token < 0 || row.token >= kVocabularySize) return refuse("decode: unknown token");
-  if (state.unfinished != nullptr) return refuse("decode: text inside a visual segment");
+  if (state.n_unfinished > 0) return refuse("decode: text inside a visual segment");
   if (row.position != state.next_position) {
     return refuse("decode: position " + std::to_string(row.position) + " after " +
                   std::to_string(state.next_position - 1));
@@ -168,27 +181,24 @@ bool FakeExecutor::is_valid(const TokenRow& row, const SequenceState& state) con
 
 bool FakeExecutor::is_valid(const VisualRows& slice, const SequenceState& state) const {
   const ModelInfo& info = model_->info();
-  const Embedding* embedding = slice.embedding;
-  if (embedding == nullptr || embedding->row_width != info.embedding_row_width ||
-      embedding->rows.size() != static_cast<std::size_t>(embedding->n_tokens) *
-                                    static_cast<std::size_t>(embedding->row_width)) {
-    return refuse("decode: an embedding of another shape");
+  if (slice.rows.size() !=
+      slice.positions.size() * static_cast<std::size_t>(info.embedding_row_width)) {
+    return refuse("decode: rows of another width");
   }
-  if (slice.n_rows < 1 || slice.first_row < 0 ||
-      slice.first_row + slice.n_rows > embedding->n_tokens ||
-      slice.positions.size() != static_cast<std::size_t>(slice.n_rows)) {
-    return refuse("decode: rows outside of the embedding");
+  if (slice.n_rows() < 1 || slice.first_row < 0 ||
+      slice.first_row + slice.n_rows() > slice.n_segment_rows) {
+    return refuse("decode: rows outside of the segment");
   }
-  if (slice.non_causal && slice.n_rows != embedding->n_tokens) {
+  if (slice.non_causal && slice.n_rows() != slice.n_segment_rows) {
     return refuse("decode: a non-causal slice must be whole");
   }
-  const bool continues = state.unfinished != nullptr;
-  if (continues ? (state.unfinished != embedding || slice.first_row != state.next_row)
+  const bool continues = state.n_unfinished > 0;
+  if (continues ? (state.n_unfinished != slice.n_segment_rows || slice.first_row != state.next_row)
                 : slice.first_row != 0) {
     return refuse("decode: rows do not continue");
   }
   const Position base = continues && info.uses_mrope ? state.segment_position : state.next_position;
-  for (int i = 0; i < slice.n_rows; ++i) {
+  for (int i = 0; i < slice.n_rows(); ++i) {
     const VisualPosition& position = slice.positions[static_cast<std::size_t>(i)];
     const bool fits = info.uses_mrope
                           ? position[0] == base && position[1] >= base && position[2] >= base
@@ -206,21 +216,20 @@ void FakeExecutor::take(const TokenRow& row, SequenceState& state) {
 }
 
 void FakeExecutor::take(const VisualRows& slice, int n_rows, SequenceState& state) {
-  const Embedding& embedding = *slice.embedding;
+  const std::size_t width = slice.rows.size() / slice.positions.size();
   if (slice.first_row == 0) state.segment_position = state.next_position;
   for (int i = 0; i < n_rows; ++i) {
-    const VisualPosition& position = slice.positions[static_cast<std::size_t>(i)];
-    const auto width = static_cast<std::size_t>(embedding.row_width);
-    const std::size_t row = static_cast<std::size_t>(slice.first_row) + static_cast<std::size_t>(i);
-    state.transcript.take_row(std::span(embedding.rows).subspan(row * width, width), position);
+    const auto row = static_cast<std::size_t>(i);
+    const VisualPosition& position = slice.positions[row];
+    state.transcript.take_row(slice.rows.subspan(row * width, width), position);
     state.next_position =
         std::max(state.next_position, *std::max_element(position.begin(), position.end()) + 1);
     state.cells.push_back(
         std::make_shared<const Cell>(n_kv_cells_used_, state.transcript, state.next_position,
-                                     slice.first_row + i + 1 < embedding.n_tokens));
+                                     slice.first_row + i + 1 < slice.n_segment_rows));
   }
   state.next_row = slice.first_row + n_rows;
-  state.unfinished = state.next_row < embedding.n_tokens ? slice.embedding : nullptr;
+  state.n_unfinished = state.next_row < slice.n_segment_rows ? slice.n_segment_rows : 0;
 }
 
 FakeExecutor::SequenceState& FakeExecutor::state_of(SequenceId sequence) {
@@ -237,6 +246,8 @@ std::optional<DecodeStatus> FakeExecutor::planned_status(Call call, const Should
       return DecodeStatus::kAborted;
     case Effect::kInvalidBatch:
       return DecodeStatus::kInvalidBatch;
+    case Effect::kLost:
+      return DecodeStatus::kLost;
     case Effect::kSlow:
       control_->hold({});
       return std::nullopt;
@@ -246,6 +257,7 @@ std::optional<DecodeStatus> FakeExecutor::planned_status(Call call, const Should
     case Effect::kError:
     case Effect::kCancelled:
     case Effect::kFatal:
+    case Effect::kDies:
       return DecodeStatus::kFatal;
   }
   return DecodeStatus::kFatal;

@@ -26,9 +26,10 @@ class FakeExecutor final : public Executor {
   int n_kv_cells() const override { return n_kv_cells_; }
   int n_rows_max() const override { return n_rows_max_; }
   bool can_mix() const override { return can_mix_; }
-  DecodeStatus decode(std::span<const TokenRow> tokens, std::span<const VisualRows> visual,
-                      const ShouldStop& stop) override;
-  std::span<const float> logits(int row) const override;
+  CallResult decode(std::span<const TokenRow> tokens, std::span<const VisualRows> visual,
+                    const ShouldStop& stop) override;
+  Availability availability() override;
+  void forget() override;
   bool can_share() const override { return can_share_; }
   void share(SequenceId from, SequenceId to, const KvRange& range) override;
   void remove(SequenceId sequence) override;
@@ -58,9 +59,9 @@ class FakeExecutor final : public Executor {
   struct SequenceState {
     std::vector<std::shared_ptr<const Cell>> cells;
     Position next_position = 0;
-    const Embedding* unfinished = nullptr;  // a visual segment of which rows are missing
-    int next_row = 0;                       // of it
-    Position segment_position = 0;          // where it began
+    int n_unfinished = 0;  // rows of a visual segment of which some are missing; 0 = there is none
+    int next_row = 0;      // of it
+    Position segment_position = 0;  // where it began
     Transcript transcript;
   };
 
@@ -75,6 +76,8 @@ class FakeExecutor final : public Executor {
   void take(const TokenRow& row, SequenceState& state);
   void take(const VisualRows& slice, int n_rows, SequenceState& state);
   SequenceState& state_of(SequenceId sequence);
+  DecodeStatus run(std::span<const TokenRow> tokens, std::span<const VisualRows> visual,
+                   const ShouldStop& stop, std::vector<std::vector<float>>& scores);
   /// What the fault plan says; unset = carry on.
   std::optional<DecodeStatus> planned_status(Call call, const ShouldStop& stop);
 
@@ -84,10 +87,10 @@ class FakeExecutor final : public Executor {
   const int n_rows_max_;
   const bool can_share_;
   const bool can_mix_;
+  int n_losses_ = 0;         // that it knows of
   int n_kv_cells_used_ = 0;  // before the sequences, whose cells count themselves
   mutable std::optional<std::thread::id> thread_;  // the first that called
   std::vector<SequenceState> sequences_;           // [n_sequences_max]
-  std::vector<std::vector<float>> logits_;         // by row of the last call; empty = not wanted
 };
 
 }  // namespace tessera::runtime::fake

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include "runtime/fake/fake_transcript.h"
+
 namespace tessera::runtime::fake {
 namespace {
 
@@ -9,44 +12,68 @@ class FakeExecutorTest : public testing::Test {
  protected:
   void start(FakeOptions options) {
     options.control = control;
-    executor = std::move(load(options)).value().executor;
+    LoadedModel loaded = std::move(load(options)).value();
+    SamplerOptions scores;
+    scores.logprobs = true;
+    scores.n_top_logprobs = kVocabularySize;
+    sampler = loaded.model->make_sampler(scores).value();
+    executor = std::move(loaded.executor);
   }
 
-  TokenRow row(int sequence, TokenId token, Position position, bool wants_logits = false) {
-    return {SequenceId{sequence}, token, position, wants_logits};
+  TokenRow row(int sequence, TokenId token, Position position) {
+    return {SequenceId{sequence}, token, position, nullptr};
+  }
+  TokenRow scored(int sequence, TokenId token, Position position) {
+    return {SequenceId{sequence}, token, position, sampler.get()};
   }
 
   VisualRows slice(int sequence, int first_row, int n_rows) {
     return {SequenceId{sequence},
-            &embedding,
+            std::span(rows).subspan(static_cast<std::size_t>(first_row * width),
+                                    static_cast<std::size_t>(n_rows * width)),
             std::span(positions).subspan(static_cast<std::size_t>(first_row),
                                          static_cast<std::size_t>(n_rows)),
             first_row,
-            n_rows,
+            3,
             false};
   }
 
-  DecodeStatus decode(std::vector<TokenRow> rows) { return executor->decode(rows, {}, {}); }
-  DecodeStatus decode(std::vector<VisualRows> slices) { return executor->decode({}, slices, {}); }
+  DecodeStatus decode(std::vector<TokenRow> tokens) {
+    CallResult result = executor->decode(tokens, {}, {});
+    sampled = std::move(result.sampled);
+    return result.status;
+  }
+  DecodeStatus decode(std::vector<VisualRows> slices) {
+    return executor->decode({}, slices, {}).status;
+  }
+
+  /// Of the i-th row that had a sampler: the probability of each token, by its id.
+  std::map<TokenId, float> scores(std::size_t i) {
+    std::map<TokenId, float> by_token;
+    for (const TokenLogprob& one : sampled.at(i)->top_logprobs) by_token[one.token] = one.logprob;
+    return by_token;
+  }
 
   std::shared_ptr<FakeControl> control = std::make_shared<FakeControl>();
   std::unique_ptr<Executor> executor;
-  Embedding embedding{3, 8, std::vector<float>(24, 0.5F)};
+  std::unique_ptr<Sampler> sampler;
+  std::vector<Result<SampledToken>> sampled;  // by the last call on text
+  int width = 8;
+  std::vector<float> rows = std::vector<float>(24, 0.5F);
   std::vector<VisualPosition> positions = {{0, 0, 0, 0}, {1, 0, 0, 0}, {2, 0, 0, 0}};
 };
 
 TEST_F(FakeExecutorTest, ScoresDoNotDependOnTheBatch) {
   start({});
-  ASSERT_EQ(decode({row(0, 'a', 0), row(0, 'b', 1, true)}), DecodeStatus::kOk);
-  const auto alone = executor->logits(1);
-  const std::vector<float> expected(alone.begin(), alone.end());
+  ASSERT_EQ(decode({row(0, 'a', 0), scored(0, 'b', 1)}), DecodeStatus::kOk);
+  const auto expected = scores(0);
+  ASSERT_EQ(expected.size(), static_cast<std::size_t>(kVocabularySize));
 
   ASSERT_EQ(decode({row(1, 'x', 0), row(2, 'a', 0)}), DecodeStatus::kOk);
-  ASSERT_EQ(decode({row(1, 'y', 1, true), row(2, 'b', 1, true)}), DecodeStatus::kOk);
+  ASSERT_EQ(decode({scored(1, 'y', 1), scored(2, 'b', 1)}), DecodeStatus::kOk);
 
-  const auto among_others = executor->logits(1);
-  EXPECT_EQ(std::vector<float>(among_others.begin(), among_others.end()), expected);
-  EXPECT_NE(executor->logits(0)[0], expected[0]);
+  EXPECT_EQ(scores(1), expected);
+  EXPECT_NE(scores(0), expected);
   EXPECT_EQ(control->n_violations(), 0);
 }
 
@@ -105,7 +132,7 @@ TEST_F(FakeExecutorTest, ReportsEveryInvalidBatchAndComputesNothing) {
   expect_invalid(decode({non_causal}));
   positions[0] = {1, 0, 0, 0};
   expect_invalid(decode({slice(0, 0, 3)}));
-  embedding.row_width = 4;
+  width = 4;
   expect_invalid(decode({slice(0, 0, 3)}));
 }
 
@@ -117,12 +144,13 @@ TEST_F(FakeExecutorTest, ReportsTextInsideAVisualSegment) {
   EXPECT_EQ(control->n_violations(), 1);
 }
 
-TEST_F(FakeExecutorTest, ReportsLogitsThatNobodyWanted) {
+TEST_F(FakeExecutorTest, ChoosesATokenForEachRowWithASamplerInOrder) {
   start({});
-  ASSERT_EQ(decode({row(0, 'a', 0)}), DecodeStatus::kOk);
 
-  EXPECT_EQ(executor->logits(0).size(), static_cast<std::size_t>(kVocabularySize));
-  EXPECT_EQ(control->n_violations(), 1);
+  ASSERT_EQ(decode({scored(0, 'a', 0), row(1, 'b', 0), scored(1, 'c', 1)}), DecodeStatus::kOk);
+  EXPECT_EQ(sampled.size(), 2U);
+  ASSERT_EQ(decode({row(0, 'a', 1)}), DecodeStatus::kOk);
+  EXPECT_TRUE(sampled.empty());
 }
 
 TEST_F(FakeExecutorTest, ReportsASecondThread) {
@@ -140,12 +168,12 @@ TEST_F(FakeExecutorTest, ReturnsThePlannedStatus) {
   control->fail(Call::kDecodeTokens, 2, Effect::kInvalidBatch);
   control->fail(Call::kDecodeTokens, 3, Effect::kAborted);
   control->fail(Call::kDecodeVisual, 1, Effect::kFatal);
-  const std::vector<TokenRow> rows = {row(0, 'a', 0), row(0, 'b', 1)};
+  const std::vector<TokenRow> text = {row(0, 'a', 0), row(0, 'b', 1)};
 
-  EXPECT_EQ(decode(rows), DecodeStatus::kNoKvSlot);
-  EXPECT_EQ(decode(rows), DecodeStatus::kInvalidBatch);
+  EXPECT_EQ(decode(text), DecodeStatus::kNoKvSlot);
+  EXPECT_EQ(decode(text), DecodeStatus::kInvalidBatch);
   EXPECT_EQ(executor->n_kv_cells_used(), 0);
-  EXPECT_EQ(decode(rows), DecodeStatus::kAborted);
+  EXPECT_EQ(decode(text), DecodeStatus::kAborted);
   EXPECT_EQ(executor->n_kv_cells_used(), 1);
   EXPECT_EQ(decode({slice(1, 0, 3)}), DecodeStatus::kFatal);
   EXPECT_EQ(executor->n_kv_cells_used(), 2);

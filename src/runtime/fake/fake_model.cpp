@@ -132,9 +132,8 @@ FakeModel::FakeModel(FakeOptions options, std::shared_ptr<FakeControl> control)
 
 Result<std::vector<PromptPart>> FakeModel::apply_chat_template(
     std::span<const Message> messages) const {
-  if (control_->count(Call::kApplyChatTemplate)) {
-    return make_error(ErrorCode::kInternal, "template_failed", "the chat template failed");
-  }
+  TSR_RETURN_IF_ERROR(
+      control_->check(Call::kApplyChatTemplate, "template_failed", "the chat template failed"));
   if (messages.empty()) {
     return make_error(ErrorCode::kInvalidArgument, "template_refused",
                       "the chat template needs at least one message");
@@ -157,9 +156,7 @@ Result<std::vector<PromptPart>> FakeModel::apply_chat_template(
 
 Result<Prompt> FakeModel::tokenize(std::span<const PromptPart> parts,
                                    std::span<const ImageInput> images) const {
-  if (control_->count(Call::kTokenize)) {
-    return make_error(ErrorCode::kInternal, "tokenize_failed", "the tokenizer failed");
-  }
+  TSR_RETURN_IF_ERROR(control_->check(Call::kTokenize, "tokenize_failed", "the tokenizer failed"));
   PromptBuilder builder(options_);
   for (const PromptPart& part : parts) {
     if (const auto* text = std::get_if<TemplateText>(&part)) {
@@ -184,9 +181,8 @@ Result<Prompt> FakeModel::tokenize(std::span<const PromptPart> parts,
 }
 
 Result<std::vector<std::unique_ptr<PreparedTile>>> FakeModel::prepare(const Image& image) const {
-  if (control_->count(Call::kPrepare)) {
-    return make_error(ErrorCode::kInternal, "prepare_failed", "the preprocessing failed");
-  }
+  TSR_RETURN_IF_ERROR(
+      control_->check(Call::kPrepare, "prepare_failed", "the preprocessing failed"));
   TSR_RETURN_IF_ERROR(check_size(image.size, 0));
   if (image.rgb.size() != static_cast<std::size_t>(image.size.pixels()) * 3) {
     control_->violation("prepare: the pixels do not fill the image");
@@ -205,9 +201,7 @@ std::string FakeModel::piece(TokenId token) const {
 }
 
 Result<std::unique_ptr<Sampler>> FakeModel::make_sampler(const SamplerOptions& options) const {
-  if (control_->count(Call::kMakeSampler)) {
-    return make_error(ErrorCode::kInternal, "sampler_failed", "the sampler failed");
-  }
+  TSR_RETURN_IF_ERROR(control_->check(Call::kMakeSampler, "sampler_failed", "the sampler failed"));
   if (options.format.kind == ResponseFormat::Kind::kJsonSchema &&
       !options.format.json_schema.starts_with('{')) {
     return make_error(ErrorCode::kInvalidArgument, "json_schema_invalid",

@@ -34,9 +34,7 @@ FakeSampler::FakeSampler(SamplerOptions options, std::shared_ptr<FakeControl> co
       random_(options_.sampling.seed.value_or(0)) {}
 
 Result<SampledToken> FakeSampler::sample(std::span<const float> logits) {
-  if (control_->count(Call::kSample)) {
-    return make_error(ErrorCode::kInternal, "sampler_failed", "the sampler failed");
-  }
+  TSR_RETURN_IF_ERROR(control_->check(Call::kSample, "sampler_failed", "the sampler failed"));
   if (logits.size() != static_cast<std::size_t>(kVocabularySize)) {
     control_->violation("sample: logits of another size than the vocabulary");
     return make_error(ErrorCode::kInternal, "sampler_failed", "the sampler failed");

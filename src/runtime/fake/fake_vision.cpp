@@ -52,13 +52,13 @@ FakeTile prepare_tile(const Image& image, const TilePlan& plan) {
   return {plan.size, std::move(cells)};
 }
 
-Result<Embedding> FakeEncoder::encode(const PreparedTile& tile, const std::stop_token& stop) {
+Result<Embedding> FakeEncoder::encode(const PreparedTile& tile, const ShouldStop& stop) {
   TSR_RETURN_IF_ERROR(begin(stop));
   return features(tile);
 }
 
 Result<std::vector<Embedding>> FakeEncoder::encode_batch(std::span<const PreparedTile* const> tiles,
-                                                         const std::stop_token& stop) {
+                                                         const ShouldStop& stop) {
   TSR_RETURN_IF_ERROR(begin(stop));
   if (!takes_batches_) control_->violation("encode_batch: this encoder takes none");
   std::vector<Embedding> embeddings;
@@ -74,7 +74,7 @@ Result<std::vector<Embedding>> FakeEncoder::encode_batch(std::span<const Prepare
   return embeddings;
 }
 
-Result<void> FakeEncoder::begin(const std::stop_token& stop) {
+Result<void> FakeEncoder::begin(const ShouldStop& stop) {
   if (thread_.value_or(std::this_thread::get_id()) != std::this_thread::get_id()) {
     control_->violation("encode: called from two threads");
   }
@@ -82,11 +82,12 @@ Result<void> FakeEncoder::begin(const std::stop_token& stop) {
 
   const auto effect = control_->count(Call::kEncode);
   if (effect == Effect::kCancelled) return cancelled();
+  if (effect == Effect::kLost) return engine_lost_error();
   if (effect == Effect::kSlow && !control_->hold(stop)) return cancelled();
   if (effect && *effect != Effect::kSlow) {
     return make_error(ErrorCode::kInternal, "encode_failed", "the encoder failed");
   }
-  if (stop.stop_requested()) return cancelled();
+  if (stop && stop()) return cancelled();
   return {};
 }
 

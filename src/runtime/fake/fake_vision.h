@@ -51,14 +51,14 @@ class FakeEncoder final : public Encoder {
               bool takes_batches)
       : model_(std::move(model)), control_(std::move(control)), takes_batches_(takes_batches) {}
 
-  Result<Embedding> encode(const PreparedTile& tile, const std::stop_token& stop) override;
+  Result<Embedding> encode(const PreparedTile& tile, const ShouldStop& stop) override;
   bool takes_batches() const override { return takes_batches_; }
   /// One call of Call::kEncode. Scrambles, and reports, tiles of several shapes.
   Result<std::vector<Embedding>> encode_batch(std::span<const PreparedTile* const> tiles,
-                                              const std::stop_token& stop) override;
+                                              const ShouldStop& stop) override;
 
  private:
-  Result<void> begin(const std::stop_token& stop);
+  Result<void> begin(const ShouldStop& stop);
   Result<Embedding> features(const PreparedTile& tile) const;
 
   const std::shared_ptr<const Model> model_;

@@ -78,8 +78,9 @@ TEST(FakeEncoder, FailsAndStopsAsTold) {
 
   EXPECT_EQ(model.encoder->encode(*(*tiles)[0], {}).error().code, ErrorCode::kInternal);
   EXPECT_EQ(model.encoder->encode(*(*tiles)[0], {}).error().code, ErrorCode::kCancelled);
-  EXPECT_EQ(model.encoder->encode(*(*tiles)[0], stop.get_token()).error().code,
-            ErrorCode::kCancelled);
+  EXPECT_EQ(
+      model.encoder->encode(*(*tiles)[0], [&stop] { return stop.stop_requested(); }).error().code,
+      ErrorCode::kCancelled);
   EXPECT_EQ(control->n_violations(), 0);
 }
 

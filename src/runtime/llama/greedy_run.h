@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/llama/bundled_model.h"
+#include "runtime/llama/llama_executor.h"
 
 namespace tessera::runtime::llama {
 
@@ -55,6 +56,7 @@ class GreedySequence {
         ready_(ready),
         sequence_{sequence},
         n_ids_max_(n_ids_max),
+        sampler_(loaded.model->make_sampler({}).value()),
         position_(ready.prompt.n_positions) {}
 
   bool done() const { return done_; }
@@ -65,26 +67,27 @@ class GreedySequence {
     if (done_) return;
     if (segment_ == ready_.prompt.segments.size()) {
       logits_row_ = static_cast<int>(rows.size());
-      rows.push_back({sequence_, answer_.ids.back(), position_++, true});
+      rows.push_back({sequence_, answer_.ids.back(), position_++, sampler_.get()});
       return;
     }
     const auto* text = std::get_if<TextSegment>(&ready_.prompt.segments[segment_]);
     if (text == nullptr) return;
     for (int n = 0; n < n_rows_max && row_ < text->tokens.size(); ++n, ++row_) {
       rows.push_back({sequence_, text->tokens[row_],
-                      text->first_position + static_cast<Position>(row_), false});
+                      text->first_position + static_cast<Position>(row_), nullptr});
     }
     if (row_ < text->tokens.size()) return;
     row_ = 0;
     if (++segment_ < ready_.prompt.segments.size()) return;
-    rows.back().wants_logits = true;
+    rows.back().sampler = sampler_.get();
     logits_row_ = static_cast<int>(rows.size()) - 1;
   }
 
   /// After the text call, so that its scores are read before the next call overwrites them.
   void read_scores() {
     if (logits_row_ < 0) return;
-    const std::span<const float> scores = loaded_.executor->logits(logits_row_);
+    const std::span<const float> scores =
+        static_cast<const LlamaExecutor&>(*loaded_.executor).logits(logits_row_);
     const auto best = std::max_element(scores.begin(), scores.end());
     float second = -std::numeric_limits<float>::infinity();
     for (auto it = scores.begin(); it != scores.end(); ++it) {
@@ -107,8 +110,10 @@ class GreedySequence {
     const int first = static_cast<int>(row_);
     const int n = std::min(n_rows_max, visual->n_tokens - first);
     const auto positions = std::span(visual->positions).subspan(row_, static_cast<std::size_t>(n));
-    slices.push_back(
-        {sequence_, &ready_.embeddings[visual->image_index], positions, first, n, false});
+    const Embedding& embedding = ready_.embeddings[visual->image_index];
+    const auto width = static_cast<std::size_t>(embedding.row_width);
+    const auto rows = std::span(embedding.rows).subspan(row_ * width, positions.size() * width);
+    slices.push_back({sequence_, rows, positions, first, visual->n_tokens, false});
     row_ += static_cast<std::size_t>(n);
     if (static_cast<int>(row_) == visual->n_tokens) {
       row_ = 0;
@@ -122,6 +127,7 @@ class GreedySequence {
   const ReadyPrompt& ready_;
   const SequenceId sequence_;
   const int n_ids_max_;
+  const std::shared_ptr<Sampler> sampler_;  // only so that there are scores
   GreedyAnswer answer_;
   std::size_t segment_ = 0;
   std::size_t row_ = 0;  // inside the segment
@@ -147,10 +153,11 @@ inline std::vector<GreedyAnswer> run_greedy(LoadedModel& loaded,
       if (!sequence.add_visual_rows(slice_rows, slices)) sequence.add_token_rows(slice_rows, rows);
     }
     if (mixes) {
-      EXPECT_EQ(loaded.executor->decode(rows, slices, {}), DecodeStatus::kOk);
+      EXPECT_EQ(loaded.executor->decode(rows, slices, {}).status, DecodeStatus::kOk);
     } else {
-      if (!slices.empty()) EXPECT_EQ(loaded.executor->decode({}, slices, {}), DecodeStatus::kOk);
-      if (!rows.empty()) EXPECT_EQ(loaded.executor->decode(rows, {}, {}), DecodeStatus::kOk);
+      if (!slices.empty())
+        EXPECT_EQ(loaded.executor->decode({}, slices, {}).status, DecodeStatus::kOk);
+      if (!rows.empty()) EXPECT_EQ(loaded.executor->decode(rows, {}, {}).status, DecodeStatus::kOk);
     }
     for (GreedySequence& sequence : sequences) sequence.read_scores();
   }

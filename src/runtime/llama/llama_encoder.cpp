@@ -11,14 +11,14 @@ Error encode_failed() {
 
 }  // namespace
 
-Result<Embedding> LlamaEncoder::encode(const PreparedTile& tile, const std::stop_token& stop) {
+Result<Embedding> LlamaEncoder::encode(const PreparedTile& tile, const ShouldStop& stop) {
   const auto* native = static_cast<const LlamaTile&>(tile).native;
   TSR_RETURN_IF_ERROR(run([&] { return mtmd_encode_chunk(model_->vision(), native); }, stop));
   return embedding_of(tile, mtmd_get_output_embd(model_->vision()));
 }
 
 Result<std::vector<Embedding>> LlamaEncoder::encode_batch(
-    std::span<const PreparedTile* const> tiles, const std::stop_token& stop) {
+    std::span<const PreparedTile* const> tiles, const ShouldStop& stop) {
   const TileBatchHandle batch(mtmd_batch_init(model_->vision()));
   for (const PreparedTile* tile : tiles) {
     if (mtmd_batch_add_chunk(batch.get(), static_cast<const LlamaTile*>(tile)->native) != 0) {
@@ -38,15 +38,16 @@ Result<std::vector<Embedding>> LlamaEncoder::encode_batch(
 
 /// On the encoder's cores, until it is stopped.
 template <typename NativeCall>
-Result<void> LlamaEncoder::run(NativeCall&& call, const std::stop_token& stop) {
+Result<void> LlamaEncoder::run(NativeCall&& call, const ShouldStop& stop) {
   if (!pinned_) {
     model_->cores().pin_encode_thread();
     pinned_ = true;
   }
   EncoderDevice& device = model_->encoder_device();
   device.begin(
-      [](const void* token) {
-        return static_cast<const std::stop_token*>(token)->stop_requested();
+      [](const void* should_stop) {
+        const auto& asked = *static_cast<const ShouldStop*>(should_stop);
+        return asked && asked();
       },
       &stop);
   const int code = call();

@@ -12,14 +12,14 @@ class LlamaEncoder final : public Encoder {
  public:
   explicit LlamaEncoder(std::shared_ptr<LlamaModel> model) : model_(std::move(model)) {}
 
-  Result<Embedding> encode(const PreparedTile& tile, const std::stop_token& stop) override;
+  Result<Embedding> encode(const PreparedTile& tile, const ShouldStop& stop) override;
   bool takes_batches() const override { return model_->takes_tile_batches(); }
   Result<std::vector<Embedding>> encode_batch(std::span<const PreparedTile* const> tiles,
-                                              const std::stop_token& stop) override;
+                                              const ShouldStop& stop) override;
 
  private:
   template <typename NativeCall>
-  Result<void> run(NativeCall&& call, const std::stop_token& stop);
+  Result<void> run(NativeCall&& call, const ShouldStop& stop);
   Embedding embedding_of(const PreparedTile& tile, const float* rows) const;
 
   std::shared_ptr<LlamaModel> model_;

@@ -20,6 +20,10 @@ std::unique_ptr<PreparedTile> tile_of(const Image& image) {
   return std::move(tiles->front());
 }
 
+ShouldStop stopped_by(const std::stop_source& stop) {
+  return [&stop] { return stop.stop_requested(); };
+}
+
 Embedding encode(const PreparedTile& tile) {
   auto embedding = bundled().encoder->encode(tile, {});
   if (embedding) return std::move(embedding).value();
@@ -60,7 +64,7 @@ TEST(LlamaEncoder, ReturnsCancelledWhenStoppedBefore) {
   stop.request_stop();
 
   const auto embedding =
-      bundled().encoder->encode(*tile_of(drawn_image({560, 560})), stop.get_token());
+      bundled().encoder->encode(*tile_of(drawn_image({560, 560})), stopped_by(stop));
 
   ASSERT_FALSE(embedding);
   EXPECT_EQ(embedding.error().code, ErrorCode::kCancelled);
@@ -71,7 +75,7 @@ TEST(LlamaEncoder, IsRightAfterAStoppedEncode) {
   const Embedding expected = encode(*tile);
   std::stop_source stop;
   stop.request_stop();
-  ASSERT_FALSE(bundled().encoder->encode(*tile_of(drawn_image({560, 560})), stop.get_token()));
+  ASSERT_FALSE(bundled().encoder->encode(*tile_of(drawn_image({560, 560})), stopped_by(stop)));
 
   EXPECT_EQ(encode(*tile).rows, expected.rows);
 }
@@ -90,7 +94,7 @@ TEST(LlamaEncoder, StopsInTheMiddleOrGivesTheWholeAnswer) {
       stop.request_stop();
     });
     started.get_future().wait();
-    const auto embedding = bundled().encoder->encode(*tile, stop.get_token());
+    const auto embedding = bundled().encoder->encode(*tile, stopped_by(stop));
     stopper.join();
     if (embedding) {
       EXPECT_EQ(embedding->rows, expected.rows);

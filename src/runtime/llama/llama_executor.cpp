@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/check.h"
+#include "runtime/llama/llama_sampler.h"
 
 namespace tessera::runtime::llama {
 namespace {
@@ -70,7 +71,7 @@ LlamaExecutor::LlamaExecutor(std::shared_ptr<LlamaModel> model, int n_sequences_
     : model_(std::move(model)),
       n_sequences_max_(n_sequences_max),
       n_rows_max_(model_->n_rows_max()),
-      cells_of_sequence_(static_cast<std::size_t>(n_sequences_max)) {}
+      cells_(n_sequences_max) {}
 
 Result<std::unique_ptr<Executor>> LlamaExecutor::make(std::shared_ptr<LlamaModel> model,
                                                       const LoadOptions& options) {
@@ -120,7 +121,7 @@ void LlamaExecutor::reserve_rows(std::size_t n_rows) {
   wants_logits_.assign(n_rows, 0);
 }
 
-DecodeStatus LlamaExecutor::run(llama_batch batch) {
+DecodeStatus LlamaExecutor::run_native(llama_batch batch) {
   if (!pinned_) {
     model_->cores().pin_language_thread();
     pinned_ = true;
@@ -136,34 +137,70 @@ DecodeStatus LlamaExecutor::run(llama_batch batch) {
   // to this call.
   llama_synchronize(context_.get());
   model_->cores().end_language();
-  if (status == DecodeStatus::kOk) {
-    for (std::int32_t i = 0; i < batch.n_tokens; ++i) {
-      cells_of_sequence_[static_cast<std::size_t>(batch.seq_id[i][0])].push_back(new_cell());
-    }
-  }
   return status;
 }
 
-/// Its number, with one user.
-int LlamaExecutor::new_cell() {
-  ++n_kv_cells_used_;
-  if (free_cells_.empty()) {
-    n_users_of_cell_.push_back(1);
-    return static_cast<int>(n_users_of_cell_.size()) - 1;
+CallResult LlamaExecutor::decode(std::span<const TokenRow> tokens,
+                                 std::span<const VisualRows> visual, const ShouldStop& stop) {
+  TSR_CHECK(tokens.empty() || visual.empty() || can_mix());
+  CallResult result;
+  result.status = takes_anticipated(tokens, visual) ? DecodeStatus::kOk : run(tokens, visual, stop);
+  next_.clear();
+  if (result.status != DecodeStatus::kOk) return result;
+  for (const TokenRow& row : tokens) cells_.add(row.sequence);
+  for (const VisualRows& slice : visual) {
+    for (int i = 0; i < slice.n_rows(); ++i) cells_.add(slice.sequence);
   }
-  const int cell = free_cells_.back();
-  free_cells_.pop_back();
-  n_users_of_cell_[static_cast<std::size_t>(cell)] = 1;
-  return cell;
+  bool only_decodes = visual.empty();
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const TokenRow& row = tokens[i];
+    only_decodes = only_decodes && row.sampler != nullptr;
+    if (row.sampler == nullptr) continue;
+    auto& sampler = static_cast<LlamaSampler&>(*row.sampler);
+    result.sampled.push_back(sampler.sample(logits(static_cast<int>(i))));
+    const auto& sampled = result.sampled.back();
+    if (sampled && !sampled->ends_generation) {
+      next_.push_back({row.sequence, sampled->token, row.position + 1, row.sampler});
+    }
+  }
+  // Prompts that are prefilled beside it have more rows in the next call, nobody knows which.
+  if (!only_decodes) next_.clear();
+  return result;
 }
 
-DecodeStatus LlamaExecutor::decode(std::span<const TokenRow> tokens,
-                                   std::span<const VisualRows> visual, const ShouldStop& stop) {
-  TSR_CHECK(tokens.empty() || visual.empty() || can_mix());
+DecodeStatus LlamaExecutor::run(std::span<const TokenRow> tokens,
+                                std::span<const VisualRows> visual, const ShouldStop& stop) {
   stop_ = &stop;
   const DecodeStatus status = visual.empty() ? decode_ids(tokens) : decode_rows(tokens, visual);
   stop_ = nullptr;
   return status;
+}
+
+void LlamaExecutor::anticipate() {
+  // A cache that forgets or keeps a state of its own cannot take rows back.
+  if (!can_share_ || next_.empty()) return;
+  anticipated_ = std::exchange(next_, {});
+  if (run(anticipated_, {}, {}) != DecodeStatus::kOk) take_back_anticipated();
+}
+
+/// Whether the rows of a call are computed already. Takes back those that are, if it is another.
+bool LlamaExecutor::takes_anticipated(std::span<const TokenRow> tokens,
+                                      std::span<const VisualRows> visual) {
+  if (anticipated_.empty()) return false;
+  const bool same = visual.empty() && std::ranges::equal(tokens, anticipated_);
+  if (same) {
+    anticipated_.clear();
+  } else {
+    take_back_anticipated();
+  }
+  return same;
+}
+
+void LlamaExecutor::take_back_anticipated() {
+  for (const TokenRow& row : anticipated_) {
+    llama_memory_seq_rm(llama_get_memory(context_.get()), row.sequence.value, row.position, -1);
+  }
+  anticipated_.clear();
 }
 
 bool LlamaExecutor::on_abort_check(void* self) {
@@ -188,7 +225,7 @@ DecodeStatus LlamaExecutor::decode_ids(std::span<const TokenRow> tokens) {
   batch.n_seq_id = n_sequence_ids_.data();
   batch.seq_id = sequence_id_pointers_.data();
   batch.logits = wants_logits_.data();
-  return run(batch);
+  return run_native(batch);
 }
 
 /// The text rows come first, so that their scores have the same index as without visual ones.
@@ -197,7 +234,7 @@ DecodeStatus LlamaExecutor::decode_rows(std::span<const TokenRow> tokens,
   std::size_t n_rows = tokens.size();
   bool non_causal = false;
   for (const VisualRows& slice : visual) {
-    n_rows += static_cast<std::size_t>(slice.n_rows);
+    n_rows += slice.positions.size();
     non_causal = non_causal || slice.non_causal;
   }
   TSR_CHECK(n_rows > 0 && n_rows <= static_cast<std::size_t>(n_rows_max()));
@@ -221,7 +258,7 @@ DecodeStatus LlamaExecutor::decode_rows(std::span<const TokenRow> tokens,
   std::size_t row = tokens.size();
   for (const VisualRows& slice : visual) {
     copy_slice(row, n_rows, slice);
-    row += static_cast<std::size_t>(slice.n_rows);
+    row += slice.positions.size();
   }
   llama_batch batch{};
   batch.n_tokens = static_cast<std::int32_t>(n_rows);
@@ -231,7 +268,7 @@ DecodeStatus LlamaExecutor::decode_rows(std::span<const TokenRow> tokens,
   batch.seq_id = sequence_id_pointers_.data();
   batch.logits = wants_logits_.data();
   if (non_causal) llama_set_causal_attn(context_.get(), false);
-  const DecodeStatus status = run(batch);
+  const DecodeStatus status = run_native(batch);
   if (non_causal) llama_set_causal_attn(context_.get(), true);
   return status;
 }
@@ -239,17 +276,16 @@ DecodeStatus LlamaExecutor::decode_rows(std::span<const TokenRow> tokens,
 void LlamaExecutor::set_row(std::size_t row, const TokenRow& token) {
   TSR_CHECK(token.sequence.value >= 0 && token.sequence.value < n_sequences_max_);
   sequence_ids_[row] = token.sequence.value;
-  wants_logits_[row] = token.wants_logits ? 1 : 0;
+  wants_logits_[row] = token.sampler != nullptr ? 1 : 0;
 }
 
 /// To row `first_row` of a batch of `n_rows`.
 void LlamaExecutor::copy_slice(std::size_t first_row, std::size_t n_rows, const VisualRows& slice) {
   TSR_CHECK(slice.sequence.value >= 0 && slice.sequence.value < n_sequences_max_);
   const auto width = static_cast<std::size_t>(model_->info().embedding_row_width);
-  const auto n = static_cast<std::size_t>(slice.n_rows);
-  const float* source =
-      slice.embedding->rows.data() + static_cast<std::size_t>(slice.first_row) * width;
-  std::copy_n(source, n * width, embeddings_.data() + first_row * width);
+  const std::size_t n = slice.positions.size();
+  TSR_CHECK(slice.rows.size() == n * width);
+  std::ranges::copy(slice.rows, embeddings_.data() + first_row * width);
   for (std::size_t i = 0; i < n; ++i) {
     sequence_ids_[first_row + i] = slice.sequence.value;
     for (std::size_t axis = 0; axis < n_axes(); ++axis) {
@@ -261,9 +297,11 @@ void LlamaExecutor::copy_slice(std::size_t first_row, std::size_t n_rows, const 
 /// The first ids of the vocabulary, which every model has. Kernels are the same for both calls, so
 /// a difference is more than noise.
 bool LlamaExecutor::rows_equal_ids() {
+  Sampler never_asked;  // only says that there are to be scores
   std::vector<TokenRow> prompt;
   const int n = std::min({kTestPromptTokens, model_->info().n_vocabulary, n_rows_max()});
-  for (int i = 0; i < n; ++i) prompt.push_back({SequenceId{0}, i, i, i + 1 == n});
+  for (int i = 0; i < n; ++i) prompt.push_back({SequenceId{0}, i, i, nullptr});
+  prompt.back().sampler = &never_asked;
   const auto scores = [&](DecodeStatus status) -> std::vector<float> {
     std::vector<float> copy;
     if (status == DecodeStatus::kOk) {
@@ -292,29 +330,17 @@ std::span<const float> LlamaExecutor::logits(int row) const {
 }
 
 void LlamaExecutor::remove(SequenceId sequence) {
+  take_back_anticipated();
   llama_memory_seq_rm(llama_get_memory(context_.get()), sequence.value, -1, -1);
-  auto& cells = cells_of_sequence_[static_cast<std::size_t>(sequence.value)];
-  for (const int cell : cells) {
-    if (--n_users_of_cell_[static_cast<std::size_t>(cell)] > 0) continue;
-    free_cells_.push_back(cell);
-    --n_kv_cells_used_;
-  }
-  cells.clear();
+  cells_.remove(sequence);
 }
 
 void LlamaExecutor::share(SequenceId from, SequenceId to, const KvRange& range) {
   TSR_CHECK(can_share_);
-  const auto& source = cells_of_sequence_[static_cast<std::size_t>(from.value)];
-  auto& target = cells_of_sequence_[static_cast<std::size_t>(to.value)];
-  const auto first = static_cast<std::size_t>(range.first_token);
-  const std::size_t end = first + static_cast<std::size_t>(range.n_tokens);
-  TSR_CHECK(from != to && target.size() == first && end <= source.size());
+  take_back_anticipated();
+  cells_.share(from, to, range);
   llama_memory_seq_cp(llama_get_memory(context_.get()), from.value, to.value, range.begin,
                       range.end);
-  for (std::size_t i = first; i < end; ++i) {
-    ++n_users_of_cell_[static_cast<std::size_t>(source[i])];
-    target.push_back(source[i]);
-  }
 }
 
 }  // namespace tessera::runtime::llama

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/kv_cells.h"
 #include "runtime/llama/llama_model.h"
 #include "runtime/llama/token_embeddings.h"
 
@@ -25,13 +26,18 @@ class LlamaExecutor final : public Executor {
   int n_kv_cells() const override { return n_kv_cells_; }
   int n_rows_max() const override { return n_rows_max_; }
   bool can_mix() const override { return token_embeddings_.has_value(); }
-  DecodeStatus decode(std::span<const TokenRow> tokens, std::span<const VisualRows> visual,
-                      const ShouldStop& stop) override;
-  std::span<const float> logits(int row) const override;
+  CallResult decode(std::span<const TokenRow> tokens, std::span<const VisualRows> visual,
+                    const ShouldStop& stop) override;
+  void anticipate() override;
   bool can_share() const override { return can_share_; }
   void share(SequenceId from, SequenceId to, const KvRange& range) override;
   void remove(SequenceId sequence) override;
-  int n_kv_cells_used() const override { return n_kv_cells_used_; }
+  int n_kv_cells_used() const override { return cells_.n_used(); }
+
+  /// Scores after row `row` of the last call's tokens, which must have had a sampler. Valid until
+  /// the next call.
+  /// @return  [n_vocabulary] f32
+  std::span<const float> logits(int row) const;
 
  private:
   LlamaExecutor(std::shared_ptr<LlamaModel> model, int n_sequences_max);
@@ -39,14 +45,16 @@ class LlamaExecutor final : public Executor {
   static bool on_abort_check(void* self);
   /// Whether the model scores a prompt that comes as rows as it scores its ids.
   bool rows_equal_ids();
+  DecodeStatus run(std::span<const TokenRow> tokens, std::span<const VisualRows> visual,
+                   const ShouldStop& stop);
+  bool takes_anticipated(std::span<const TokenRow> tokens, std::span<const VisualRows> visual);
+  void take_back_anticipated();
   DecodeStatus decode_ids(std::span<const TokenRow> tokens);
   DecodeStatus decode_rows(std::span<const TokenRow> tokens, std::span<const VisualRows> visual);
-  /// Runs one native batch and keeps count of cells.
-  DecodeStatus run(llama_batch batch);
+  DecodeStatus run_native(llama_batch batch);
   void reserve_rows(std::size_t n_rows);
   void set_row(std::size_t row, const TokenRow& token);
   void copy_slice(std::size_t first_row, std::size_t n_rows, const VisualRows& slice);
-  int new_cell();
   /// Of a row's position in a batch of rows.
   std::size_t n_axes() const { return model_->info().uses_mrope ? 4 : 1; }
 
@@ -69,11 +77,9 @@ class LlamaExecutor final : public Executor {
   std::vector<llama_seq_id*> sequence_id_pointers_;
   std::vector<std::int8_t> wants_logits_;
 
-  // Which cells are in use, by numbers of ours: each sequence's in order of its tokens.
-  std::vector<std::vector<int>> cells_of_sequence_;  // [n_sequences_max]
-  std::vector<int> n_users_of_cell_;                 // [numbers that were ever used]
-  std::vector<int> free_cells_;                      // numbers without users
-  int n_kv_cells_used_ = 0;
+  KvCells cells_;
+  std::vector<TokenRow> next_;         // what the last call lets one expect; samplers borrowed
+  std::vector<TokenRow> anticipated_;  // of them, what is computed; empty = nothing
 };
 
 }  // namespace tessera::runtime::llama

@@ -97,7 +97,8 @@ INSTANTIATE_TEST_SUITE_P(All, SliceRows, testing::Values(1, 7, 64, 100));
 
 std::vector<TokenRow> rows_of(int sequence, int n, Position first = 0) {
   std::vector<TokenRow> rows;
-  for (int i = 0; i < n; ++i) rows.push_back({SequenceId{sequence}, 10 + i % 50, first + i, false});
+  for (int i = 0; i < n; ++i)
+    rows.push_back({SequenceId{sequence}, 10 + i % 50, first + i, nullptr});
   return rows;
 }
 
@@ -107,7 +108,7 @@ TEST(LlamaExecutor, CountsCellsAndFreesThemBySequence) {
   std::vector<TokenRow> rows = rows_of(0, 3);
   const auto others = rows_of(5, 4);
   rows.insert(rows.end(), others.begin(), others.end());
-  ASSERT_EQ(executor.decode(rows, {}, {}), DecodeStatus::kOk);
+  ASSERT_EQ(executor.decode(rows, {}, {}).status, DecodeStatus::kOk);
   EXPECT_EQ(executor.n_kv_cells_used(), 7);
 
   executor.remove(SequenceId{0});
@@ -119,9 +120,11 @@ TEST(LlamaExecutor, CountsCellsAndFreesThemBySequence) {
 }
 
 std::vector<float> scores_of_last(Executor& executor, std::vector<TokenRow> rows) {
-  rows.back().wants_logits = true;
-  EXPECT_EQ(executor.decode(rows, {}, {}), DecodeStatus::kOk);
-  const auto scores = executor.logits(static_cast<int>(rows.size()) - 1);
+  const auto sampler = bundled().model->make_sampler({});
+  rows.back().sampler = sampler->get();
+  EXPECT_EQ(executor.decode(rows, {}, {}).status, DecodeStatus::kOk);
+  const auto scores =
+      static_cast<LlamaExecutor&>(executor).logits(static_cast<int>(rows.size()) - 1);
   return {scores.begin(), scores.end()};
 }
 
@@ -132,7 +135,8 @@ TEST(LlamaExecutor, ACallThatIsStoppedLeavesNothingBehind) {
   executor.remove(SequenceId{0});
   int n_asked = 0;
 
-  EXPECT_EQ(executor.decode(rows, {}, [&] { return ++n_asked == 40; }), DecodeStatus::kAborted);
+  EXPECT_EQ(executor.decode(rows, {}, [&] { return ++n_asked == 40; }).status,
+            DecodeStatus::kAborted);
 
   EXPECT_EQ(n_asked, 40) << "not asked again";
   EXPECT_EQ(executor.n_kv_cells_used(), 0);
@@ -163,6 +167,135 @@ TEST(LlamaExecutor, SharedCellsServeLikeOwnOnesAndGoWithTheirLastUser) {
   EXPECT_EQ(executor.n_kv_cells_used(), 0);
 }
 
+// --- what is computed before it is asked for ----------------------------------------------------
+
+class Anticipation : public testing::Test {
+ protected:
+  Anticipation() {
+    SamplerOptions greedy;
+    greedy.sampling.temperature = 0;
+    sampler = bundled().model->make_sampler(greedy).value();
+  }
+  ~Anticipation() override {
+    for (int i = 0; i < 3; ++i) executor.remove(SequenceId{i});
+    EXPECT_EQ(executor.n_kv_cells_used(), 0);
+  }
+
+  /// Prompts of 20 and 30 tokens, and a first token of each.
+  std::vector<TokenRow> begin() {
+    for (int i = 0; i < 2; ++i) executor.remove(SequenceId{i});
+    EXPECT_EQ(executor.decode(rows_of(0, 20), {}, {}).status, DecodeStatus::kOk);
+    EXPECT_EQ(executor.decode(rows_of(1, 30), {}, {}).status, DecodeStatus::kOk);
+    return next_of({{SequenceId{0}, 7, 20, sampler.get()}, {SequenceId{1}, 8, 30, sampler.get()}});
+  }
+
+  /// Decodes these rows. @return those that follow them
+  std::vector<TokenRow> next_of(std::vector<TokenRow> rows) {
+    n_asked = 0;
+    const CallResult result = executor.decode(rows, {}, [this] {
+      ++n_asked;
+      return false;
+    });
+    EXPECT_EQ(result.status, DecodeStatus::kOk);
+    scores.clear();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto of_row = executor.logits(static_cast<int>(i));
+      scores.emplace_back(of_row.begin(), of_row.end());
+      rows[i].token = result.sampled.at(i)->token;
+      ++rows[i].position;
+    }
+    return rows;
+  }
+
+  LlamaExecutor& executor = static_cast<LlamaExecutor&>(*bundled().executor);
+  std::unique_ptr<Sampler> sampler;
+  int n_asked = 0;                         // whether to stop, by the nodes of the last call
+  std::vector<std::vector<float>> scores;  // of each row of the last call
+};
+
+TEST_F(Anticipation, ACallThatWasExpectedIsComputedAlreadyAndTheSame) {
+  const auto next = begin();
+  const auto after = next_of(next);
+  const auto expected = scores;
+  EXPECT_GT(n_asked, 0);
+
+  begin();
+  executor.anticipate();
+  EXPECT_EQ(executor.n_kv_cells_used(), 52) << "nothing tells that it ran";
+
+  EXPECT_EQ(next_of(next), after);
+  EXPECT_EQ(n_asked, 0) << "nothing was computed";
+  EXPECT_EQ(scores, expected);
+  EXPECT_EQ(executor.n_kv_cells_used(), 54);
+}
+
+TEST_F(Anticipation, AnotherCallFindsNothingOfIt) {
+  auto other = begin();
+  other.front().token = other.front().token == 3 ? 4 : 3;
+  const auto after = next_of(other);
+  const auto expected = scores;
+
+  begin();
+  executor.anticipate();
+
+  EXPECT_EQ(next_of(other), after);
+  EXPECT_GT(n_asked, 0);
+  EXPECT_EQ(scores, expected);
+}
+
+TEST_F(Anticipation, NeitherDoesOneWithOneSequenceLess) {
+  auto one = begin();
+  one.pop_back();
+  const auto after = next_of(one);
+  const auto expected = scores;
+
+  begin();
+  executor.anticipate();
+
+  EXPECT_EQ(next_of(one), after);
+  EXPECT_EQ(scores, expected);
+  EXPECT_EQ(executor.n_kv_cells_used(), 53);
+}
+
+TEST_F(Anticipation, NorWhoTakesOverTheIdOrTheCells) {
+  const auto next = begin();
+  const std::vector<TokenRow> again{{SequenceId{0}, 9, 21, sampler.get()}};
+  const std::vector<TokenRow> shared{{SequenceId{2}, 9, 30, sampler.get()}};
+  executor.remove(SequenceId{0});
+  executor.share(SequenceId{1}, SequenceId{0}, {0, 21, 0, 21});
+  next_of(again);
+  const auto expected_again = scores;
+  executor.share(SequenceId{1}, SequenceId{2}, {0, 30, 0, 30});
+  next_of(shared);
+  const auto expected_shared = scores;
+  executor.remove(SequenceId{2});
+
+  begin();
+  executor.anticipate();
+  executor.remove(SequenceId{0});
+  executor.share(SequenceId{1}, SequenceId{0}, {0, 21, 0, 21});
+  next_of(again);
+  EXPECT_EQ(scores, expected_again);
+  executor.share(SequenceId{1}, SequenceId{2}, {0, 30, 0, 30});
+  next_of(shared);
+  EXPECT_EQ(scores, expected_shared);
+}
+
+TEST_F(Anticipation, IsOfCallsThatOnlyDecode) {
+  executor.anticipate();
+  const auto next = begin();
+  std::vector<TokenRow> mixed = rows_of(2, 5);
+  mixed.insert(mixed.begin(), next.begin(), next.end());
+  ASSERT_EQ(executor.decode(mixed, {}, {}).status, DecodeStatus::kOk);
+  executor.anticipate();
+
+  // Had it been anticipated, this would be the second row at its position.
+  next_of({{SequenceId{0}, 5, 22, sampler.get()}});
+  EXPECT_GT(n_asked, 0);
+}
+
+// --- room ---------------------------------------------------------------------------------------
+
 LoadedModel load_with_cells(int n_cells) {
   LoadOptions options = bundled_options();
   options.mmproj_path.clear();
@@ -177,45 +310,45 @@ TEST(LlamaExecutor, SaysHowManyCellsThereReallyAre) {
   ASSERT_GE(n_cells, 300);
   for (int i = 0; i < n_cells; i += 64) {
     const int n = std::min(64, n_cells - i);
-    ASSERT_EQ(executor.decode(rows_of(0, n, i), {}, {}), DecodeStatus::kOk) << i;
+    ASSERT_EQ(executor.decode(rows_of(0, n, i), {}, {}).status, DecodeStatus::kOk) << i;
   }
 
   EXPECT_EQ(executor.n_kv_cells_used(), n_cells);
-  EXPECT_EQ(executor.decode(rows_of(1, 1), {}, {}), DecodeStatus::kNoKvSlot);
+  EXPECT_EQ(executor.decode(rows_of(1, 1), {}, {}).status, DecodeStatus::kNoKvSlot);
 }
 
 TEST(LlamaExecutor, ComputesNothingWithoutACellAndGoesOnAfterRemove) {
   const LoadedModel loaded = load_with_cells(256);
   Executor& executor = *loaded.executor;
-  ASSERT_EQ(executor.decode(rows_of(0, 200), {}, {}), DecodeStatus::kOk);
+  ASSERT_EQ(executor.decode(rows_of(0, 200), {}, {}).status, DecodeStatus::kOk);
 
-  EXPECT_EQ(executor.decode(rows_of(1, 57), {}, {}), DecodeStatus::kNoKvSlot);
+  EXPECT_EQ(executor.decode(rows_of(1, 57), {}, {}).status, DecodeStatus::kNoKvSlot);
   EXPECT_EQ(executor.n_kv_cells_used(), 200);
 
   // Nothing of the refused call was kept: it may be smaller, and start at position 0.
-  EXPECT_EQ(executor.decode(rows_of(1, 56), {}, {}), DecodeStatus::kOk);
-  EXPECT_EQ(executor.decode(rows_of(0, 1, 200), {}, {}), DecodeStatus::kNoKvSlot);
+  EXPECT_EQ(executor.decode(rows_of(1, 56), {}, {}).status, DecodeStatus::kOk);
+  EXPECT_EQ(executor.decode(rows_of(0, 1, 200), {}, {}).status, DecodeStatus::kNoKvSlot);
   executor.remove(SequenceId{1});
-  EXPECT_EQ(executor.decode(rows_of(0, 1, 200), {}, {}), DecodeStatus::kOk);
+  EXPECT_EQ(executor.decode(rows_of(0, 1, 200), {}, {}).status, DecodeStatus::kOk);
   EXPECT_EQ(executor.n_kv_cells_used(), 201);
 }
 
 TEST(LlamaExecutor, RefusesPositionsThatGoBack) {
   Executor& executor = *bundled().executor;
-  ASSERT_EQ(executor.decode(rows_of(0, 3), {}, {}), DecodeStatus::kOk);
+  ASSERT_EQ(executor.decode(rows_of(0, 3), {}, {}).status, DecodeStatus::kOk);
 
-  EXPECT_EQ(executor.decode(rows_of(0, 1, 1), {}, {}), DecodeStatus::kInvalidBatch);
+  EXPECT_EQ(executor.decode(rows_of(0, 1, 1), {}, {}).status, DecodeStatus::kInvalidBatch);
   EXPECT_EQ(executor.n_kv_cells_used(), 3);
 
-  EXPECT_EQ(executor.decode(rows_of(0, 1, 3), {}, {}), DecodeStatus::kOk);
+  EXPECT_EQ(executor.decode(rows_of(0, 1, 3), {}, {}).status, DecodeStatus::kOk);
   executor.remove(SequenceId{0});
 }
 
 TEST(LlamaExecutor, RefusesATokenOutsideTheVocabulary) {
   Executor& executor = *bundled().executor;
-  const std::vector<TokenRow> rows{{SequenceId{0}, 1'000'000, 0, true}};
+  const std::vector<TokenRow> rows{{SequenceId{0}, 1'000'000, 0, nullptr}};
 
-  EXPECT_EQ(executor.decode(rows, {}, {}), DecodeStatus::kInvalidBatch);
+  EXPECT_EQ(executor.decode(rows, {}, {}).status, DecodeStatus::kInvalidBatch);
   EXPECT_EQ(executor.n_kv_cells_used(), 0);
 }
 
@@ -223,7 +356,7 @@ TEST(LlamaExecutor, TakesOneIdForEverySequenceItAnnounces) {
   LoadedModel& loaded = bundled();
   const int last = loaded.executor->n_sequences_max() - 1;
 
-  EXPECT_EQ(loaded.executor->decode(rows_of(last, 2), {}, {}), DecodeStatus::kOk);
+  EXPECT_EQ(loaded.executor->decode(rows_of(last, 2), {}, {}).status, DecodeStatus::kOk);
 
   loaded.executor->remove(SequenceId{last});
   EXPECT_EQ(loaded.executor->n_kv_cells_used(), 0);

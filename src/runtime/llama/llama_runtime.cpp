@@ -13,11 +13,8 @@ Result<LoadedModel> load(const LoadOptions& options) {
   TSR_ASSIGN_OR_RETURN(loaded.executor, LlamaExecutor::make(model, options));
   if (model->info().has_vision) loaded.encoder = std::make_unique<LlamaEncoder>(model);
   loaded.model = model;
+  loaded.build = describe_build();
   return loaded;
-}
-
-std::string build_commit() {
-  return TESSERA_LLAMA_COMMIT;
 }
 
 std::string describe_build() {

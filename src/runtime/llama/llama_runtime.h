@@ -10,10 +10,7 @@ namespace tessera::runtime::llama {
 /// @errors  not_found, invalid_argument (files), resource_exhausted (memory)
 Result<LoadedModel> load(const LoadOptions& options);
 
-/// The commit and CPU features the native libraries were built with, for `tessera version`.
+/// The CPU features that the native libraries compute with, for `tessera version`.
 std::string describe_build();
-
-/// The commit of llama.cpp that it was built from; empty when its source was no clone.
-std::string build_commit();
 
 }  // namespace tessera::runtime::llama

@@ -32,12 +32,14 @@ TEST(LlamaRuntime, KeepsTheModelAliveForEncoderAndExecutor) {
   LoadedModel loaded = load_or_fail(bundled_options());
   const auto tiles = loaded.model->prepare(drawn_image({112, 112}));
 
+  const auto sampler = loaded.model->make_sampler({});
+
   loaded.model.reset();
 
   EXPECT_TRUE(loaded.encoder->encode(*tiles->front(), {}));
-  const std::vector<TokenRow> rows{{SequenceId{0}, 1, 0, true}};
-  EXPECT_EQ(loaded.executor->decode(rows, {}, {}), DecodeStatus::kOk);
-  EXPECT_EQ(loaded.executor->logits(0).size(), 422U);
+  const std::vector<TokenRow> rows{{SequenceId{0}, 1, 0, sampler->get()}};
+  EXPECT_EQ(loaded.executor->decode(rows, {}, {}).status, DecodeStatus::kOk);
+  EXPECT_EQ(static_cast<LlamaExecutor&>(*loaded.executor).logits(0).size(), 422U);
 }
 
 TEST(LlamaRuntime, TakesTwiceTheContextAsCellsWhenNotTold) {

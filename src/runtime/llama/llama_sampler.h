@@ -21,7 +21,10 @@ class LlamaSampler final : public Sampler {
   static Result<std::unique_ptr<Sampler>> make(const LlamaModel& model,
                                                const SamplerOptions& options);
 
-  Result<SampledToken> sample(std::span<const float> logits) override;
+  /// Chooses the next token and advances the state.
+  /// @param logits  [n_vocabulary] f32
+  /// @errors        internal (the native sampler failed)
+  Result<SampledToken> sample(std::span<const float> logits);
 
  private:
   LlamaSampler(const LlamaModel& model, const SamplerOptions& options)

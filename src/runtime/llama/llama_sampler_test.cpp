@@ -11,9 +11,11 @@
 namespace tessera::runtime::llama {
 namespace {
 
-std::unique_ptr<Sampler> make(const SamplerOptions& options) {
+std::unique_ptr<LlamaSampler> make(const SamplerOptions& options) {
   auto sampler = bundled_model().make_sampler(options);
-  if (sampler) return std::move(sampler).value();
+  if (sampler) {
+    return std::unique_ptr<LlamaSampler>(static_cast<LlamaSampler*>(sampler->release()));
+  }
   ADD_FAILURE() << sampler.error().message;
   return nullptr;
 }

@@ -1,14 +1,15 @@
 // A mixed load on one server for as long as one likes: answers of every kind, clients that go away,
-// deadlines, bad input, and decoders that are killed. Whatever happens, every request ends once, and
-// the server's memory stays where it is once its caches are full.
+// deadlines, bad input, decoders that are killed, and in the first quarter the engine. Whatever
+// happens, every request ends once, and the memory of the server and of its engine stays where it is
+// once their caches are full.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { readFileSync, readdirSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
 import { chatBytes, connect, finishReasons, parseEvents, post, readUntil } from './http.mjs';
 import { grown, readMetrics, untilIdle } from './metrics.mjs';
 import { png } from './pictures.mjs';
+import { childrenOf, engineOf, kill, residentKib, zygotesOf } from './processes.mjs';
 import { ask, endless, heldOutItems, heldOutPicture } from './questions.mjs';
 
 // Few, so that whoever is killed beside them is not most of the load.
@@ -18,6 +19,13 @@ const N_WORKERS = 8;
 const KILL_MS = 20_000;
 
 const SAMPLE_MS = 250;
+
+/** By what part the median of the last quarter is above that of the second. */
+function growth(samples) {
+  const quarter = Math.floor(samples.length / 4);
+  const second = median(samples.slice(quarter, 2 * quarter));
+  return (median(samples.slice(3 * quarter)) - second) / second;
+}
 
 /** The arguments of a server whose caches are full after seconds, so that what grows shows. */
 export const SOAK_ARGS = ['--feature-cache-bytes', String(1 << 20), '--log-level', 'error'];
@@ -86,39 +94,21 @@ function choose(random) {
   return KINDS[0][1];
 }
 
-function childrenOf(pid) {
-  try {
-    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-      readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean));
-  } catch {
-    return []; // ended meanwhile
-  }
-}
-
-/** A decoder, or the process that makes them. */
-function killOne(server, random) {
-  const zygotes = childrenOf(server.child.pid);
+/** The engine, or a decoder, or the process that makes them. */
+function killOne(server, random, withEngine) {
+  const zygotes = zygotesOf(server);
   const decoders = zygotes.flatMap(childrenOf);
-  const from = decoders.length > 0 && random() < 0.7 ? decoders : zygotes;
-  if (from.length === 0) return false;
-  try {
-    process.kill(Number(from[Math.floor(random() * from.length)]), 'SIGKILL');
-    return true;
-  } catch {
-    return false; // ended meanwhile
-  }
-}
-
-function residentKib(pid) {
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]);
+  const engine = withEngine ? engineOf(server) : undefined;
+  const from = engine ? [engine] : decoders.length > 0 && random() < 0.7 ? decoders : zygotes;
+  return from.length > 0 && kill(from[Math.floor(random() * from.length)]);
 }
 
 const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
 
 /**
  * Fails when a request does not end, ends twice or as it may not, or the server is left with any.
- * @return  {nRequests, nKilled, residentMib, grown}: the last is by what part the memory of the last
- *          quarter is more than that of the second
+ * @return  {nRequests, nKilled, residentMib, grown, engineGrown}: the last two are by what part the
+ *          memory of the server and of its engine grew from the second quarter to the last
  */
 export async function soak(server, { seconds, seed = 1 }) {
   const random = makeRandom(seed);
@@ -134,28 +124,36 @@ export async function soak(server, { seconds, seed = 1 }) {
       await act(server, ITEMS[Math.floor(random() * ITEMS.length)]);
     }
   };
-  const kill = async () => {
-    for (let next = performance.now() + KILL_MS / 4; runs(); await pause(SAMPLE_MS)) {
+  const secondQuarter = performance.now() + seconds * 250;
+  const killSome = async () => {
+    let next = performance.now() + Math.min(KILL_MS / 4, seconds * 125);
+    for (; runs(); await pause(SAMPLE_MS)) {
       if (performance.now() < next) continue;
-      if (killOne(server, random)) ++nKilled;
+      if (killOne(server, random, performance.now() < secondQuarter)) ++nKilled;
       next += KILL_MS;
     }
   };
   const resident = [];
+  const engineResident = [];
   const watch = async () => {
-    while (runs()) {
+    for (; runs(); await pause(SAMPLE_MS)) {
       resident.push(residentKib(server.child.pid));
-      await pause(SAMPLE_MS);
+      const engine = engineOf(server);
+      engineResident.push(engine ? residentKib(engine) : 0);
     }
   };
-  await Promise.all([kill(), watch(), ...Array.from({ length: N_WORKERS }, work)]);
+  await Promise.all([killSome(), watch(), ...Array.from({ length: N_WORKERS }, work)]);
 
   await untilIdle(server);
   const atLast = await readMetrics(server);
   assert.equal(grown(atFirst, atLast, 'tessera_requests_total'), nRequests);
   assert.equal(atLast.value('tessera_bugs_total'), 0);
-  const quarter = Math.floor(resident.length / 4);
-  const second = median(resident.slice(quarter, 2 * quarter));
-  const last = median(resident.slice(3 * quarter));
-  return { nRequests, nKilled, grown: (last - second) / second, residentMib: last / 1024 };
+  assert.equal(atLast.value('tessera_engine_deaths_total') > 0, nKilled > 0);
+  return {
+    nRequests,
+    nKilled,
+    grown: growth(resident),
+    engineGrown: growth(engineResident),
+    residentMib: resident.at(-1) / 1024,
+  };
 }

@@ -2,6 +2,7 @@
 // give them, for each way in which an architecture numbers rows and takes their features.
 #include <cmath>
 
+#include "runtime/llama/llama_executor.h"
 #include "runtime/llama/random_model/made_model.h"
 
 namespace tessera::runtime::llama::random_model {
@@ -17,13 +18,14 @@ Shape shape_named(const std::string& name) {
   return *found;
 }
 
+/// @param sampler  of the last
 std::vector<TokenRow> rows_of(SequenceId sequence, std::span<const TokenId> tokens, Position first,
-                              bool last_wants_logits) {
+                              Sampler* sampler = nullptr) {
   std::vector<TokenRow> rows;
   for (const TokenId token : tokens) {
-    rows.push_back({sequence, token, first + static_cast<Position>(rows.size()), false});
+    rows.push_back({sequence, token, first + static_cast<Position>(rows.size()), nullptr});
   }
-  rows.back().wants_logits = last_wants_logits;
+  rows.back().sampler = sampler;
   return rows;
 }
 
@@ -40,10 +42,11 @@ class MixedRows : public testing::TestWithParam<const char*> {
     prompt = planned.value();
     const auto tiles = made.model().prepare(drawn_image(kSize));
     embedding = made.encoder().encode(*tiles.value().front(), {}).value();
+    sampler = made.model().make_sampler({}).value();
   }
 
   std::vector<float> logits(int row) {
-    const auto scores = made.executor().logits(row);
+    const auto scores = static_cast<LlamaExecutor&>(made.executor()).logits(row);
     return {scores.begin(), scores.end()};
   }
 
@@ -55,21 +58,22 @@ class MixedRows : public testing::TestWithParam<const char*> {
     const auto& after = std::get<TextSegment>(prompt.segments[2]);
     const std::span<const TokenId> text = before.tokens;
     const auto n_text = static_cast<Position>(text.size());
-    std::vector<TokenRow> rows = rows_of(kText, text, 0, false);
-    for (const TokenRow& row : rows_of(kImage, text, 0, false)) rows.push_back(row);
-    EXPECT_EQ(executor.decode(rows, {}, {}), DecodeStatus::kOk);
+    std::vector<TokenRow> rows = rows_of(kText, text, 0);
+    for (const TokenRow& row : rows_of(kImage, text, 0)) rows.push_back(row);
+    EXPECT_EQ(executor.decode(rows, {}, {}).status, DecodeStatus::kOk);
 
-    const std::vector<TokenRow> next = rows_of(kText, text.first(1), n_text, true);
+    const std::vector<TokenRow> next = rows_of(kText, text.first(1), n_text, sampler.get());
     const std::vector<VisualRows> slices{
-        {kImage, &embedding, image.positions, 0, image.n_tokens, image.non_causal}};
+        {kImage, embedding.rows, image.positions, 0, image.n_tokens, image.non_causal}};
     Scores scores;
-    EXPECT_EQ(executor.decode(next, mixes ? std::span(slices) : std::span<const VisualRows>(), {}),
-              DecodeStatus::kOk);
+    EXPECT_EQ(
+        executor.decode(next, mixes ? std::span(slices) : std::span<const VisualRows>(), {}).status,
+        DecodeStatus::kOk);
     scores.of_text = logits(0);
-    if (!mixes) EXPECT_EQ(executor.decode({}, slices, {}), DecodeStatus::kOk);
+    if (!mixes) EXPECT_EQ(executor.decode({}, slices, {}).status, DecodeStatus::kOk);
 
-    rows = rows_of(kImage, after.tokens, after.first_position, true);
-    EXPECT_EQ(executor.decode(rows, {}, {}), DecodeStatus::kOk);
+    rows = rows_of(kImage, after.tokens, after.first_position, sampler.get());
+    EXPECT_EQ(executor.decode(rows, {}, {}).status, DecodeStatus::kOk);
     scores.of_image = logits(static_cast<int>(rows.size()) - 1);
     executor.remove(kText);
     executor.remove(kImage);
@@ -80,6 +84,7 @@ class MixedRows : public testing::TestWithParam<const char*> {
   MadeModel made;
   Prompt prompt;
   Embedding embedding;
+  std::unique_ptr<Sampler> sampler;
 };
 
 /// Batches of another size are computed in another order.
