@@ -1,10 +1,10 @@
 // Text-only decode, tokens/s: `tessera serve` and llama-server answer the same prompt in turn, each
-// streaming, greedy, with the same threads, on the bundled model; alone, and while a second client
-// asks one question after the other about pictures. Both servers are up the whole time and only one
+// streaming, greedy, with the same threads, on the bundled model; alone, eight of them at once, and
+// while a second client asks one question after the other about pictures. Both servers are up the whole time and only one
 // is asked, so that whatever else the machine does meets both alike. The figure of a run is
-// (tokens − 1) / (last − first token), as the client sees them.
+// (tokens − 1) / (last − first token), as the client sees them, over all streams.
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -13,6 +13,7 @@ import { readWords, start } from "./support.mjs";
 const MODEL = "models/tessera-tiny/tessera-tiny-f16.gguf";
 const MMPROJ = "models/tessera-tiny/mmproj-tessera-tiny-f16.gguf";
 const PICTURES = "models/tessera-tiny/heldout/images";
+const STREAMS = 8; // of "beside streams"
 const PROMPT = "List the shapes from left to right.";
 
 function readOptions(words) {
@@ -20,7 +21,8 @@ function readOptions(words) {
     runs: "21",
     tokens: "512",
     threads: [...new Set([1, availableParallelism()])].join(","),
-    beside: "nothing,images",
+    beside: "nothing,streams,images",
+    model: "", // another than the bundled one; only alone and in streams
     program: "build/release/bin/tessera",
     peer: "build/llama/bin/llama-server",
   };
@@ -46,7 +48,6 @@ async function ask(server, content, more) {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({
-      model: "tessera-tiny",
       messages: [{ role: "user", content }],
       temperature: 0,
       ...more,
@@ -75,7 +76,7 @@ function askAboutPictures(server) {
   return () => ((going = false), done);
 }
 
-async function run(server, tokens) {
+async function stream(server, tokens) {
   const answer = await ask(server, PROMPT, {
     max_tokens: tokens,
     stream: true,
@@ -102,7 +103,16 @@ async function run(server, tokens) {
     }
   }
   if (nTokens !== tokens) throw new Error(`${server.name}: ${nTokens} tokens instead of ${tokens}`);
-  return { speed: ((nTokens - 1) * 1000) / (last - first) };
+  return { first, last };
+}
+
+async function run(server, tokens, nStreams) {
+  const streams = await Promise.all(
+    Array.from({ length: nStreams }, () => stream(server, tokens)),
+  );
+  const began = Math.min(...streams.map(({ first }) => first));
+  const ended = Math.max(...streams.map(({ last }) => last));
+  return { speed: ((tokens - 1) * nStreams * 1000) / (ended - began) };
 }
 
 /// Median and quartiles: a shared machine has runs at half its speed, and they say nothing.
@@ -116,11 +126,19 @@ function summary(values) {
   return { median: at(0.5), low: at(0.25), high: at(0.75) };
 }
 
-/// User and system time of a process so far, in milliseconds.
+/// The processes that a process has started, and that still run.
+function childrenOf(pid) {
+  return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").split(" ").filter(Boolean));
+}
+
+/// User and system time so far of a process and of those that it has started, in milliseconds.
 function cpuTime(pid) {
-  const afterName = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1).split(" ");
-  const ticks = Number(afterName[11]) + Number(afterName[12]);
-  return ticks * 10; // the kernel's USER_HZ is 100 on every Linux that Node runs on
+  const ticks = [pid, ...childrenOf(pid)].map((process) => {
+    const afterName = readFileSync(`/proc/${process}/stat`, "utf8").split(") ").at(-1).split(" ");
+    return Number(afterName[11]) + Number(afterName[12]);
+  });
+  return ticks.reduce((sum, n) => sum + n) * 10; // USER_HZ is 100 on every Linux that Node runs on
 }
 
 /// llama-server's threads spin for a while after their last token. Waits until no server computes.
@@ -134,7 +152,7 @@ async function settle(servers) {
 
 async function measure(server, tokens, beside) {
   const stop = beside === "images" ? askAboutPictures(server) : async () => 0;
-  const result = await run(server, tokens);
+  const result = await run(server, tokens, beside === "streams" ? STREAMS : 1);
   return { ...result, picturesPerSecond: await stop() };
 }
 
@@ -148,6 +166,7 @@ async function compare(options, threads, beside, model) {
     await start("llama-server", options.peer, (port) => [
       ...["-m", model, ...vision, "--port", port, "-t", threads, "-tb", threads],
       ...["-c", "8192", "--log-disable"],
+      ...(beside === "streams" ? ["-np", String(STREAMS)] : []),
     ]),
   ];
   const results = [[], []];
@@ -173,7 +192,8 @@ async function compare(options, threads, beside, model) {
     };
     // Run by run, because both of a pair met the same machine.
     const ratios = runs.map(({ speed }, pair) => speed / results[1][pair].speed);
-    const cpu = cpuMs[i] / (Number(options.tokens) * runs.length);
+    const nStreams = beside === "streams" ? STREAMS : 1;
+    const cpu = cpuMs[i] / (Number(options.tokens) * nStreams * runs.length);
     const pictures = summary(runs.map((r) => r.picturesPerSecond)).median.toFixed(1);
     const words = [threads, beside, servers[i].name, cell(runs.map((r) => r.speed), 0)];
     words.push(i === 0 ? cell(ratios, 2) : "1", cpu.toFixed(2), beside === "images" ? pictures : "");
@@ -184,8 +204,8 @@ async function compare(options, threads, beside, model) {
 const options = readOptions(process.argv.slice(2));
 const folder = mkdtempSync(join(tmpdir(), "tessera-bench-"));
 try {
-  const model = join(folder, "endless.gguf");
-  writeEndlessModel(model);
+  const model = options.model || join(folder, "endless.gguf");
+  if (!options.model) writeEndlessModel(model);
   console.log(`${options.runs} runs each, ${options.tokens} tokens a run, in turn\n`);
   console.log("Median (quartiles); the ratio is taken run by run.\n");
   const measured = ["tokens/s", "ratio", "CPU ms/token", "pictures/s"];

@@ -51,7 +51,7 @@ inline Result<std::string> ask(LoadedModel& loaded, const std::string& text,
     if (result.status == DecodeStatus::kOk) return result;
     return result.status == DecodeStatus::kLost
                ? engine_lost_error()
-               : make_error(ErrorCode::kInternal, "decode_failed", "");
+               : make_error(ErrorCode::kInternal, "internal_error", "");
   };
   SampledToken last;
   for (const Segment& segment : prompt.segments) {
