@@ -1,6 +1,8 @@
 #include "encode/encode_queue.h"
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "core/check.h"
@@ -34,6 +36,7 @@ EncodeQueue::Added EncodeQueue::add(std::unique_ptr<InFlight> request, TimePoint
             request->tiles.size() == segments.size() &&
             request->embeddings.size() == segments.size());
   Waiter& waiter = waiting_.emplace_back();
+  waiter.tenant = request->tenant;
   waiter.since = now;
   waiter.tile_holds = std::move(request->tile_holds);
   Added added{&waiter, 0};
@@ -65,23 +68,33 @@ EncodeQueue::Added EncodeQueue::add(std::unique_ptr<InFlight> request, TimePoint
 }
 
 /// In the order in which they are served.
-std::vector<EncodeQueue::Waiter*> EncodeQueue::smallest_first(TimePoint now) {
-  std::vector<Waiter*> order;
-  // The oldest comes first and stays there, if it has waited long.
-  const bool oldest_is_next = !waiting_.empty() && now - waiting_.front().since > kAgingWindow;
+std::vector<EncodeQueue::Waiter*> EncodeQueue::in_order(TimePoint now) {
+  struct Place {
+    std::int64_t turn = 0;  // the tenant's
+    int n_patches = 0;      // −1 = aged
+    std::size_t arrival = 0;
+    Waiter* waiter = nullptr;
+  };
+  std::vector<Place> places;
+  std::set<TenantId> seen;
   for (Waiter& waiter : waiting_) {
-    const bool keeps_first = oldest_is_next && !order.empty();
-    order.insert(std::ranges::upper_bound(order.begin() + (keeps_first ? 1 : 0), order.end(),
-                                          waiter.n_patches_left, {}, &Waiter::n_patches_left),
-                 &waiter);
+    const bool is_oldest = seen.insert(waiter.tenant).second;
+    const bool is_aged = is_oldest && now - waiter.since > kAgingWindow;
+    places.push_back({turns_.turn_of(waiter.tenant), is_aged ? -1 : waiter.n_patches_left,
+                      places.size(), &waiter});
   }
+  std::ranges::sort(places, {}, [](const Place& place) {
+    return std::tuple(place.turn, place.n_patches, place.arrival);
+  });
+  std::vector<Waiter*> order;
+  for (const Place& place : places) order.push_back(place.waiter);
   return order;
 }
 
 EncodeQueue::Step EncodeQueue::next(TimePoint now, int n_patches_max) {
   Step step;
   std::int64_t n_patches = 0;
-  for (Waiter* waiter : smallest_first(now)) {
+  for (Waiter* waiter : in_order(now)) {
     for (const auto& [segment, key] : waiter->missing) {
       if (!step.empty() && n_patches >= n_patches_max) return step;
       WantedTile* tile = wanted_.at(key).get();
@@ -91,6 +104,13 @@ EncodeQueue::Step EncodeQueue::next(TimePoint now, int n_patches_max) {
           continue;
         }
         if (std::ranges::find(step, tile) != step.end()) continue;
+      }
+      // A model that does not say has tiles of one size.
+      const int cost = std::max(tile->n_patches, 1);
+      if (step.empty()) {
+        turns_.serve(tile->tenant, cost);
+      } else {
+        turns_.add(tile->tenant, cost);
       }
       step.push_back(tile);
       n_patches += tile->n_patches;

@@ -1,10 +1,12 @@
 // What waits for the encoder, and in which order it is done.
 //
 // The unit is a tile with its key: requests that need the same features wait for one encode,
-// whoever came first and whoever leaves. The next is the next tile of the request that has the
-// fewest patches left, unless another has waited longer than kAgingWindow: then the one that waited
-// longest is served, so that a stream of small images cannot hold up a large one for ever. Tiles of
-// the same shape join it as long as their patches fit into one step.
+// whoever came first and whoever leaves. Tenants take turns by the patches that they have had
+// (TenantTurns), so that nobody's images wait for more of another's than their own share. Of one
+// tenant, the next is the next tile of the request that has the fewest patches left, unless its
+// oldest has waited longer than kAgingWindow: then that one is served, so that a stream of small
+// images cannot hold up a large one for ever. Tiles of the same shape join it, anybody's, as long
+// as their patches fit into one step.
 //
 //   add ──▶ next ──▶ (the stage encodes) ──▶ finish, or fail
 //
@@ -29,10 +31,12 @@
 #include "core/clock.h"
 #include "core/digest.h"
 #include "core/in_flight.h"
+#include "core/tenant_turns.h"
 
 namespace tessera::encode {
 
-/// How long a request may be overtaken by smaller ones. A few large tiles on a slow machine.
+/// How long a request may be overtaken by smaller ones of its tenant. A few large tiles on a slow
+/// machine.
 inline constexpr std::chrono::seconds kAgingWindow{5};
 
 /// Tiles of one step: bounds what a step costs beside its patches, and how many leave at once.
@@ -53,6 +57,7 @@ class EncodeQueue {
  public:
   /// A request of which tiles are missing.
   struct Waiter {
+    TenantId tenant;
     std::unique_ptr<InFlight> request;                    // until its first tile is there,
     std::shared_ptr<ArrivingFeatures> arriving;           // from then on
     std::shared_ptr<void> tile_holds;                     // InFlight::tile_holds
@@ -86,9 +91,9 @@ class EncodeQueue {
   /// @param request  at least one of its embeddings is missing; those have tiles and keys
   Added add(std::unique_ptr<InFlight> request, TimePoint now);
 
-  /// The tiles to encode now, of one shape; none = nothing waits. They stay valid until finish(),
-  /// fail(), take_stopped() or clear(); requests that are added meanwhile may wait for them as
-  /// well.
+  /// The tiles to encode now, of one shape, which count as had; none = nothing waits. They stay
+  /// valid until finish(), fail(), take_stopped() or clear(); requests that are added meanwhile may
+  /// wait for them as well.
   /// @param n_patches_max  of all tiles, if there are several
   Step next(TimePoint now, int n_patches_max);
 
@@ -116,11 +121,12 @@ class EncodeQueue {
                const std::shared_ptr<const Embedding>& embedding);
   std::unique_ptr<InFlight> go_on(Waiter& waiter);
   std::unique_ptr<InFlight> remove(Waiter& waiter);
-  std::vector<Waiter*> smallest_first(TimePoint now);
+  std::vector<Waiter*> in_order(TimePoint now);
 
   const ArrivingFeatures::Wake wake_;
   std::list<Waiter> waiting_;  // in order of arrival; ≤ the stage's capacity
   std::unordered_map<Digest, std::unique_ptr<WantedTile>> wanted_;
+  TenantTurns turns_;  // in patches
 };
 
 /// Patches of the tile that a visual segment stands for.

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <map>
 #include <string>
 
 namespace tessera::encode {
@@ -31,10 +34,10 @@ class EncodeQueueTest : public ::testing::Test {
   static Error error() { return make_error(ErrorCode::kInternal, "failed", "it failed"); }
 
   int add(std::uint64_t id, const std::string& tiles, const std::stop_token& stop = {},
-          std::shared_ptr<void> tile_holds = nullptr) {
-    auto request = std::make_unique<InFlight>(RequestId{id}, TenantId{}, Request{}, Limits{},
-                                              Trace(TimePoint()), TimePoint::max(), stop,
-                                              std::make_shared<NoSink>());
+          std::shared_ptr<void> tile_holds = nullptr, TenantId tenant = {}) {
+    auto request =
+        std::make_unique<InFlight>(RequestId{id}, tenant, Request{}, Limits{}, Trace(TimePoint()),
+                                   TimePoint::max(), stop, std::make_shared<NoSink>());
     request->tile_holds = std::move(tile_holds);
     for (std::size_t i = 0; i < tiles.size(); ++i) {
       VisualSegment segment;
@@ -254,6 +257,99 @@ TEST_F(EncodeQueueTest, WhatItsTilesHoldIsGivenBackWithTheLastOfThem) {
   EXPECT_EQ(holds.use_count(), 2);
   finish('b');
   EXPECT_EQ(holds.use_count(), 1);
+}
+
+// --- tenants
+// --------------------------------------------------------------------------------------
+
+/// Requests of some tenants, and the order in which their tiles are encoded.
+class TenantsInEncodeQueue : public EncodeQueueTest {
+ protected:
+  void add_for(std::uint32_t tenant, const std::string& tiles) {
+    add(++n_requests_, tiles, {}, nullptr, TenantId{tenant});
+    for (const char tile : tiles) tenants_[tile] = tenant;
+  }
+
+  /// The tenants of the next tiles, each done before the next.
+  std::string served(int n_tiles) {
+    std::string tenants;
+    for (int i = 0; i < n_tiles; ++i) {
+      const auto step = next();
+      if (step.empty()) break;
+      const char tile = letter(step.front()->key);
+      tenants += std::to_string(tenants_.at(tile));
+      finish(tile);
+    }
+    return tenants;
+  }
+
+  std::uint64_t n_requests_ = 0;
+  std::map<char, std::uint32_t> tenants_;
+};
+
+TEST_F(TenantsInEncodeQueue, ALargeImageIsNotHeldUpByAnothersManySmallOnes) {
+  add_for(1, "ABCD");
+  for (const char* small : {"E", "F", "G", "H"}) add_for(2, small);
+
+  // By patches alone, all of tenant 2 would come before the first of tenant 1.
+  const std::string order = served(8);
+  EXPECT_EQ(order.front(), '2');
+  for (std::size_t n = 1; n <= order.size(); ++n) {
+    const auto n_ones =
+        std::count(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n), '1');
+    EXPECT_LE(std::abs(2 * n_ones - static_cast<std::ptrdiff_t>(n)), 1) << order;
+  }
+}
+
+TEST_F(TenantsInEncodeQueue, TurnsAreByPatchesNotByTiles) {
+  add_for(1, "AB");
+  for (char small = 'a'; small <= 'z'; ++small) add_for(2, std::string(1, small));
+
+  // Tenant 2 has had 26 patches when it is tenant 1's turn for 100, and goes first again after it.
+  EXPECT_EQ(served(28), std::string(1, '2') + "1" + std::string(25, '2') + "1");
+}
+
+class NumbersOfTenants : public TenantsInEncodeQueue,
+                         public testing::WithParamInterface<std::pair<int, int>> {};
+
+TEST_P(NumbersOfTenants, DoNotMatter) {
+  const auto [one, other] = GetParam();
+  add_for(static_cast<std::uint32_t>(one), "ABC");
+  add_for(static_cast<std::uint32_t>(other), "D");
+  add_for(static_cast<std::uint32_t>(other), "E");
+
+  EXPECT_EQ(drain(), "D2A1E3BC");
+}
+
+INSTANTIATE_TEST_SUITE_P(Pairs, NumbersOfTenants,
+                         testing::Values(std::pair(1, 2), std::pair(2, 1), std::pair(9, 3)));
+
+TEST_F(TenantsInEncodeQueue, WhoWasIdleHasSavedNothingUp) {
+  add_for(1, "ABCDEF");
+  EXPECT_EQ(served(4), "1111");
+
+  add_for(2, "UVWXYZ");
+
+  EXPECT_EQ(served(8), "21212222") << "each in turn, until one has no more";
+}
+
+TEST_F(TenantsInEncodeQueue, WhoRidesAlongHasHadItToo) {
+  add_for(1, "AB");
+  add_for(2, "CD");
+  ASSERT_EQ(letters(300), "ABC") << "of one shape";
+  for (const char tile : {'A', 'B', 'C'}) finish(tile);
+  add_for(1, "E");
+
+  EXPECT_EQ(served(2), "21") << "two for the one, one for the other";
+}
+
+TEST_F(TenantsInEncodeQueue, AgeCountsAmongATenantsOwn) {
+  add_for(1, "ABC");
+  add_for(2, "DEF");
+  clock_.advance(kAgingWindow + milliseconds(1));
+  add_for(2, "g");
+
+  EXPECT_EQ(served(6), "121212") << "the oldest of all has waited as long as the other's";
 }
 
 }  // namespace

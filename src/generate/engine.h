@@ -114,7 +114,7 @@ class Engine {
   std::deque<WaitingRequest> waiting_;                   // oldest first; ≤ options_.n_waiting_max
   std::vector<std::unique_ptr<ActiveRequest>> running_;  // oldest first
   SequenceTable sequences_;
-  schedule::TenantTurns turns_;
+  TenantTurns turns_;
   schedule::StepCosts costs_;
   KvPrefixes prefixes_;
   bool starved_ = false;

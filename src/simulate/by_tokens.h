@@ -72,7 +72,7 @@ class ByTokens {
 
   std::deque<std::size_t> waiting_;              // for a place, in order
   std::vector<std::optional<Running>> running_;  // by sequence id
-  schedule::TenantTurns turns_;
+  TenantTurns turns_;
   schedule::StepCosts costs_;
   double cost_errors_ = 0;
   std::uint64_t n_expected_ = 0;
