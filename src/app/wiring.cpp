@@ -193,6 +193,7 @@ std::unique_ptr<pipeline::Pipeline> start_pipeline(
   options.inter_token = std::chrono::milliseconds(settings.itl_slo_ms);
   options.n_step_patches = settings.step_patches;
   options.n_kept_prefixes = settings.n_kept_prefixes;
+  options.has_several_tenants = keys.size() > 1;
   options.model_name = settings.model_name;
   options.features = {settings.feature_cache_bytes, !settings.feature_cache_f32};
   options.feature_disk = disk.tier.get();

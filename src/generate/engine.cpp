@@ -1,6 +1,7 @@
 #include "generate/engine.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -170,17 +171,20 @@ void Engine::start_waiting_requests() {
   for (const WaitingRequest& request : waiting_) {
     waiting.push_back({request.in_flight->tenant, request.need.total});
   }
-  schedule::Need free{0, executor_->n_kv_cells()};
+  std::map<TenantId, schedule::Need> running;
+  std::int64_t n_free_cells = executor_->n_kv_cells();
   for (const auto& sequence : sequences_) {
-    if (sequence == nullptr) {
-      ++free.n_sequences;
-    } else {
-      free.n_kv_cells -= sequence->n_cells_reserved();
-    }
+    if (sequence == nullptr) continue;
+    const int n_cells = sequence->n_cells_reserved();
+    const TenantId tenant = sequence->request().in_flight->tenant;
+    running.try_emplace(tenant, schedule::Need{0, 0}).first->second.add({1, n_cells});
+    n_free_cells -= n_cells;
   }
-  for (const std::size_t i : schedule::plan_admission(waiting, free, turns_)) {
-    free.n_kv_cells -= waiting[i].need.n_kv_cells;
-    prefixes_.shrink_to(static_cast<int>(free.n_kv_cells));
+  const schedule::Room room{{static_cast<int>(sequences_.size()), executor_->n_kv_cells()},
+                            options_.has_several_tenants};
+  for (const std::size_t i : schedule::plan_admission(waiting, room, running, turns_)) {
+    n_free_cells -= waiting[i].need.n_kv_cells;
+    prefixes_.shrink_to(static_cast<int>(n_free_cells));
     start(waiting_[i]);
   }
   std::erase_if(waiting_, [](const WaitingRequest& request) { return !request.in_flight; });

@@ -28,6 +28,9 @@ struct EngineOptions {
   /// executor's sequences.
   int n_kept_prefixes = 0;
 
+  /// A tenant that runs something leaves room for others (schedule::plan_admission).
+  bool has_several_tenants = false;
+
   /// Requests in the inbox, and as many taken from it that wait for room: no more than admission
   /// lets in at once.
   std::size_t n_waiting_max = static_cast<std::size_t>(Limits{}.requests_max);

@@ -524,6 +524,22 @@ TEST_F(EngineTest, ReportsStepsAndLoad) {
   EXPECT_EQ(loads.back().n_kv_cells_used, 0);
 }
 
+TEST_F(EngineTest, ATenantWhoHasNothingDoesNotWaitForAnothersAnswerToEnd) {
+  FakeOptions fake;
+  fake.n_sequences_max = 8;
+  start(fake, {.has_several_tenants = true});
+  std::vector<Asked> many;
+  for (int i = 0; i < 20; ++i) many.push_back(add({.text = "count:100", .tenant = 1}));
+  for (int i = 0; i < 5; ++i) engine->step();
+
+  const Asked other = add({.text = "say:hello", .tenant = 2});
+  while (other.recorder->n_ends() == 0) engine->step();
+
+  EXPECT_EQ(other.recorder->text(), "hello");
+  for (const Asked& one : many) EXPECT_EQ(one.recorder->n_ends(), 0);
+  run();
+}
+
 // --- when the process of the model dies ---
 
 TEST_F(EngineTest, ALossEndsWhoIsInTheEngineAndNoOthers) {

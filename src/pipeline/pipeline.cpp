@@ -34,6 +34,7 @@ generate::EngineOptions engine_options(const PipelineOptions& options) {
   engine.n_step_rows = options.n_step_rows;
   engine.inter_token = options.inter_token;
   engine.n_kept_prefixes = options.n_kept_prefixes;
+  engine.has_several_tenants = options.has_several_tenants;
   engine.n_waiting_max = static_cast<std::size_t>(options.limits.requests_max);
   return engine;
 }

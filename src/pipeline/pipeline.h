@@ -46,6 +46,7 @@ struct PipelineOptions {
   cache::FeatureCacheOptions features;
   cache::DiskTier* feature_disk = nullptr;  // outlives the pipeline; null = none
   int n_kept_prefixes = 0;                  // generate::EngineOptions::n_kept_prefixes
+  bool has_several_tenants = false;         // generate::EngineOptions::has_several_tenants
   int n_step_patches = 0;                   // encode::EncodeOptions::n_patches_max
   std::string encoder;                      // what computes features; only a disk tier needs it
   cache::TenantNames tenants;               // who an operator may name

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <vector>
 
 namespace tessera::schedule {
@@ -19,7 +20,7 @@ constexpr TenantId kBob{2};
 
 Order plan(const Line& waiting, const Need& free) {
   TenantTurns turns;
-  return plan_admission(waiting, free, turns);
+  return plan_admission(waiting, {free}, {}, turns);
 }
 
 TEST(PlanAdmission, StartsWhatFitsInOrder) {
@@ -50,7 +51,7 @@ TEST(PlanAdmission, RemembersWhoHadWhatWhenThereIsOnePlace) {
   Line waiting = {{kAnn, {1, 10}}, {kAnn, {1, 10}}, {kAnn, {1, 10}}, {kBob, {1, 10}}};
   std::vector<TenantId> started;
   while (!waiting.empty()) {
-    const Order order = plan_admission(waiting, {1, 1000}, turns);
+    const Order order = plan_admission(waiting, {{1, 1000}}, {}, turns);
     ASSERT_EQ(order.size(), 1U);
     started.push_back(waiting[order[0]].tenant);
     waiting.erase(waiting.begin() + static_cast<long>(order[0]));
@@ -62,12 +63,52 @@ TEST(PlanAdmission, RemembersWhoHadWhatWhenThereIsOnePlace) {
 TEST(PlanAdmission, WhoAskedForNothingHasSavedNothingUp) {
   TenantTurns turns;
   const Line many(50, {kAnn, {1, 10}});
-  ASSERT_EQ(plan_admission(many, {50, 1000}, turns).size(), 50U);
+  ASSERT_EQ(plan_admission(many, {{50, 1000}}, {}, turns).size(), 50U);
 
   const Line waiting = {{kBob, {1, 10}}, {kBob, {1, 10}}, {kBob, {1, 10}}, {kAnn, {1, 10}}};
 
   // Bob is one request behind, not fifty.
-  EXPECT_EQ(plan_admission(waiting, {4, 1000}, turns), (Order{0, 1, 3, 2}));
+  EXPECT_EQ(plan_admission(waiting, {{4, 1000}}, {}, turns), (Order{0, 1, 3, 2}));
+}
+
+// --- room for others
+// ------------------------------------------------------------------------------
+
+using Running = std::map<TenantId, Need>;
+
+Order plan_for_several(const Line& waiting, const Need& total, const Running& running) {
+  TenantTurns turns;
+  return plan_admission(waiting, {total, /*has_several_tenants=*/true}, running, turns);
+}
+
+TEST(PlanAdmission, ATenantThatRunsSomethingLeavesAnEighthToOthers) {
+  const Line many(20, {kAnn, {1, 10}});
+
+  EXPECT_EQ(plan(many, {16, 1000}).size(), 16U) << "where there is no other";
+  EXPECT_EQ(plan_for_several(many, {16, 1000}, {}).size(), 14U);
+  EXPECT_EQ(plan_for_several(many, {20, 100}, {}).size(), 8U) << "of 100 cells, 12 are left";
+  EXPECT_EQ(plan_for_several(many, {3, 1000}, {}).size(), 3U) << "too few to leave one";
+}
+
+TEST(PlanAdmission, WhoHasNothingTakesWhatWasLeft) {
+  const Running running = {{kAnn, {14, 140}}};
+  const Line waiting = {{kAnn, {1, 10}}, {kAnn, {1, 10}}, {kBob, {1, 10}}, {kBob, {1, 10}}};
+
+  EXPECT_EQ(plan_for_several(waiting, {16, 1000}, running), Order{2}) << "and then leaves some too";
+}
+
+TEST(PlanAdmission, WhoHasNothingMayTakeEverything) {
+  EXPECT_EQ(plan_for_several({{kAnn, {16, 1000}}}, {16, 1000}, {}), Order{0});
+}
+
+TEST(PlanAdmission, WhoMustLeaveRoomIsPassedOverButNobodyOvertakesWhoDoesNotFit) {
+  const TenantId carl{3};
+  const Running running = {{kAnn, {13, 130}}};
+  const Line large = {{kAnn, {2, 10}}, {kBob, {4, 10}}, {carl, {1, 10}}};
+
+  EXPECT_EQ(plan_for_several(large, {16, 1000}, running), Order{}) << "the next is Bob";
+  EXPECT_EQ(plan_for_several({large[0], large[2], {kAnn, {1, 10}}}, {16, 1000}, running), Order{1})
+      << "nor does Ann's own later one overtake hers";
 }
 
 constexpr Need kTotal{8, 200};
@@ -84,9 +125,14 @@ RC_GTEST_PROP(PlanAdmission, EveryRequestStartsAndReservationsNeverExceedTheTota
   for (int i = *rc::gen::inRange(0, 30); i > 0; --i) waiting.push_back(arbitrary_request());
   Line running;
   Need free = kTotal;
+  const Room room{kTotal, *rc::gen::arbitrary<bool>()};
 
   while (!waiting.empty() || !running.empty()) {
-    Order order = plan_admission(waiting, free, turns);
+    Running held;
+    for (const WaitingNeed& one : running) {
+      held.try_emplace(one.tenant, Need{0, 0}).first->second.add(one.need);
+    }
+    Order order = plan_admission(waiting, room, held, turns);
     std::ranges::sort(order, std::greater());
     for (const std::size_t i : order) {
       running.push_back(waiting[i]);
@@ -115,7 +161,7 @@ RC_GTEST_PROP(PlanAdmission, TenantsHaveTheSameWhateverTheirRequestsAre, ()) {
   std::int64_t n_ann = 0;
   std::int64_t n_bob = 0;
   for (int n_bob_left = 10; n_bob_left > 0;) {
-    const Order order = plan_admission(waiting, kTotal, turns);
+    const Order order = plan_admission(waiting, {kTotal}, {}, turns);
     for (const std::size_t i : order)
       (waiting[i].tenant == kAnn ? n_ann : n_bob) += waiting[i].need.n_kv_cells;
     Order gone = order;

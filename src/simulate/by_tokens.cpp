@@ -4,6 +4,8 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "core/check.h"
 
@@ -87,18 +89,19 @@ void ByTokens::encode_until_now() {
 
 void ByTokens::start_waiting() {
   if (waiting_.empty()) return;
-  schedule::Need free{0, options_.machine.n_kv_cells};
+  const bool is_full =
+      std::ranges::all_of(running_, [](const auto& one) { return one.has_value(); });
+  if (is_full) return;
+  std::map<TenantId, schedule::Need> held;
   for (const auto& running : running_) {
-    if (!running) {
-      ++free.n_sequences;
-    } else {
-      free.n_kv_cells -= need_of(*running->request).need.n_kv_cells;
-    }
+    if (!running) continue;
+    const schedule::WaitingNeed need = need_of(*running->request);
+    held.try_emplace(need.tenant, schedule::Need{0, 0}).first->second.add(need.need);
   }
-  if (free.n_sequences == 0) return;
+  const schedule::Room room{{static_cast<int>(running_.size()), options_.machine.n_kv_cells}};
   std::vector<schedule::WaitingNeed> waiting;
   for (const std::size_t index : waiting_) waiting.push_back(need_of(requests_[index]));
-  std::vector<std::size_t> order = schedule::plan_admission(waiting, free, turns_);
+  std::vector<std::size_t> order = schedule::plan_admission(waiting, room, std::move(held), turns_);
   std::size_t id = 0;
   for (const std::size_t i : order) {
     while (running_[id]) ++id;

@@ -1,4 +1,5 @@
-// Who sends files that take long to refuse keeps nobody else waiting: tenants are decoded in turn.
+// Who sends files that take long to refuse, or asks for long answers, keeps nobody else waiting:
+// tenants are decoded in turn, and none takes the last places.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +10,7 @@ import zlib from 'node:zlib';
 import { post } from './support/http.mjs';
 import { untilMetrics } from './support/metrics.mjs';
 import { png } from './support/pictures.mjs';
-import { ask } from './support/questions.mjs';
+import { ask, endless } from './support/questions.mjs';
 import { useServer } from './support/server.mjs';
 
 const N_SLOW = 30;
@@ -102,5 +103,31 @@ describe('a key whose files are slow to refuse', () => {
       assert.equal(refused.json.error.code, 'image_invalid');
     }
     assert.equal(nRefused, N_SLOW);
+  });
+});
+
+describe('a key whose answers fill the server', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'tessera-fairness-'));
+  after(() => rmSync(folder, { recursive: true }));
+  const keyFile = path.join(folder, 'keys');
+  writeFileSync(keyFile, `anna: ${ANNA}\nben: ${BEN}\n`);
+  const holder = useServer({ args: ['--api-key-file', keyFile] });
+  const send = (key, body) => post(holder.server, body, { Authorization: `Bearer ${key}` });
+
+  test('does not keep another key waiting until one of them ends', async () => {
+    let nEnded = 0;
+    const long = Array.from({ length: 30 }, async () => {
+      const answer = await send(ANNA, endless(400));
+      ++nEnded;
+      return answer;
+    });
+    await untilMetrics(holder.server, 'as many as run at once', (metrics) =>
+      metrics.value('tessera_running_sequences') >= 5 && metrics.value('tessera_queue_depth', 'engine') > 0);
+
+    const short = await send(BEN, endless(2));
+
+    assert.equal(short.status, 200);
+    assert.equal(nEnded, 0);
+    for (const answer of await Promise.all(long)) assert.equal(answer.status, 200);
   });
 });
