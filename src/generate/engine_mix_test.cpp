@@ -209,6 +209,8 @@ INSTANTIATE_TEST_SUITE_P(EveryCall, EngineFault,
                                          FaultKind{Call::kDecodeVisual, Effect::kAborted},
                                          FaultKind{Call::kDecodeVisual, Effect::kInvalidBatch},
                                          FaultKind{Call::kDecodeVisual, Effect::kFatal},
+                                         FaultKind{Call::kDecodeTokens, Effect::kLost},
+                                         FaultKind{Call::kDecodeVisual, Effect::kLost},
                                          FaultKind{Call::kMakeSampler, Effect::kError},
                                          FaultKind{Call::kSample, Effect::kError}),
                          [](const testing::TestParamInfo<FaultKind>& info) {

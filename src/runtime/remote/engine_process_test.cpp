@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(Calls, DeathIn,
                          });
 
 TEST_F(EngineProcessTest, AnEngineThatDoesNotComeBackHasFailedAndIsTriedAgain) {
-  ASSERT_TRUE(start("refuse 1 2 200", true));
+  ASSERT_TRUE(start("refuse 1 2 40", true));
 
   ::kill(process->pid(), SIGKILL);
 
@@ -67,7 +67,7 @@ TEST_F(EngineProcessTest, AnEngineThatDoesNotComeBackHasFailedAndIsTriedAgain) {
   remote.executor->forget();
   EXPECT_EQ(remote.executor->availability(), Availability::kFailed);
   EXPECT_TRUE(is_engine_lost(remote.model->apply_chat_template({}).error()));
-  std::ofstream(lives_file()) << 200;
+  std::ofstream(lives_file()) << 40;
   while (process->has_failed()) std::this_thread::yield();
   wait_until_ready();
   EXPECT_EQ(remote.executor->availability(), Availability::kReady);
@@ -75,7 +75,7 @@ TEST_F(EngineProcessTest, AnEngineThatDoesNotComeBackHasFailedAndIsTriedAgain) {
 }
 
 TEST_F(EngineProcessTest, AModelThatWasReplacedDoesNotStart) {
-  const std::string projector = testing::TempDir() + "/projector";
+  const std::string projector = own_file("projector");
   std::ofstream(projector) << "one";
   ASSERT_TRUE(start("", false, projector));
   std::ofstream(projector) << "another";
@@ -115,7 +115,7 @@ TEST_F(EngineProcessTest, SaysWhatAProgramComputesWith) {
 }
 
 TEST_F(EngineProcessTest, WhoWaitsForItMayGiveUp) {
-  ASSERT_TRUE(start("refuse 1 2 200", true));
+  ASSERT_TRUE(start("refuse 1 2 40", true));
   ::kill(process->pid(), SIGKILL);
   wait_for_death(1);
   int n_asked = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -105,7 +106,11 @@ class RemoteEngineTest : public testing::Test {
 
   ~RemoteEngineTest() override { std::remove(lives_file().c_str()); }
 
-  static std::string lives_file() { return testing::TempDir() + "/engine-lives"; }
+  /// Tests run side by side, each in a process of its own.
+  static std::string own_file(const std::string& name) {
+    return testing::TempDir() + "/" + name + "-" + std::to_string(::getpid());
+  }
+  static std::string lives_file() { return own_file("engine-lives"); }
 
   void wait_until_ready() { ASSERT_TRUE(process->wait_until_ready({})); }
   /// Waits for the end of the life that runs.
