@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,6 +18,10 @@ namespace tessera::runtime::remote {
 
 /// Calls on the model at once; more wait. Media threads tile images, HTTP threads tokenize.
 inline constexpr std::size_t kModelLines = 4;
+
+/// HTTP threads wait for some of them. Tiling a large image takes a second on a slow machine, a
+/// grammar of the largest schema a few: whoever takes longer hangs, and is ended.
+inline constexpr std::chrono::seconds kModelCallMax{60};
 
 /// Those of Connection, in the order in which their other ends are sent.
 inline constexpr std::size_t kLines = kModelLines + 2;
@@ -43,7 +48,8 @@ class Connection {
   template <typename T, typename Arguments>
   Result<T> call_model(Call call, const Arguments& arguments) {
     std::unique_ptr<Line> line = take_line();
-    auto result = this->call<T>(*line, call, arguments, {});
+    auto result =
+        this->call<T>(*line, call, arguments, {}, std::chrono::steady_clock::now() + kModelCallMax);
     give_back(std::move(line));
     return result;
   }
@@ -66,11 +72,12 @@ class Connection {
  private:
   /// @errors  what the engine answers, or engine_lost
   template <typename T, typename Arguments>
-  Result<T> call(Line& line, Call call, const Arguments& arguments, const ShouldStop& stop) {
+  Result<T> call(Line& line, Call call, const Arguments& arguments, const ShouldStop& stop,
+                 TimePoint deadline = TimePoint::max()) {
     if (!is_alive()) return engine_lost_error();
     ParcelWriter parcel;
     parcel(arguments);
-    if (const auto answer = line.call(call, parcel, stop)) {
+    if (const auto answer = line.call(call, parcel, stop, {}, deadline)) {
       if (auto result = answer->template read<Result<T>>()) return *std::move(result);
     }
     lose();

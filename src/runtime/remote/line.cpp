@@ -102,17 +102,18 @@ IoStatus Line::receive(Incoming& incoming, const sandbox::WaitLimits& wait) {
 }
 
 std::optional<Parcel> Line::call(Call call, const ParcelWriter& arguments, const ShouldStop& stop,
-                                 std::span<const int> fds) {
+                                 std::span<const int> fds, TimePoint deadline) {
   const std::uint64_t number = ++number_;
   if (!send(call, number, arguments.bytes(), fds)) return std::nullopt;
   bool told = false;
   for (;;) {
-    sandbox::WaitLimits wait;
+    sandbox::WaitLimits wait{deadline, nullptr};
     const bool looks = stop && !told;
-    if (looks) wait.deadline = std::chrono::steady_clock::now() + kStopLook;
+    if (looks) wait.deadline = std::min(deadline, std::chrono::steady_clock::now() + kStopLook);
     Incoming incoming;
     const IoStatus status = receive(incoming, wait);
     if (status == IoStatus::kTimeout) {
+      if (std::chrono::steady_clock::now() >= deadline) return std::nullopt;
       told = stop();
       if (told && !send(Call::kStop, number, {}, {})) return std::nullopt;
       continue;

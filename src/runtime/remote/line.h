@@ -71,11 +71,12 @@ class Line {
 
   // --- the server's end ---
   /// Calls and waits for the answer.
-  /// @param stop  asked meanwhile, on this thread; the engine is told once
-  /// @param fds   go along; stay the caller's
-  /// @return      nothing: the engine is gone, or has broken the rules
+  /// @param stop      asked meanwhile, on this thread; the engine is told once
+  /// @param fds       go along; stay the caller's
+  /// @param deadline  max = as long as it takes
+  /// @return          nothing: the engine is gone, late, or has broken the rules
   std::optional<Parcel> call(Call call, const ParcelWriter& arguments, const ShouldStop& stop = {},
-                             std::span<const int> fds = {});
+                             std::span<const int> fds = {}, TimePoint deadline = TimePoint::max());
 
   // --- the engine's end ---
   /// @return  nothing: the server is gone

@@ -97,6 +97,14 @@ TEST_F(LineTest, AStopThatComesAfterTheAnswerIsForgotten) {
   EXPECT_TRUE(again.call(Call::kDecode, {}));
 }
 
+TEST_F(LineTest, ACallIsGivenUpAtItsDeadlineWhetherOrNotItMayBeStopped) {
+  const auto soon = [] { return std::chrono::steady_clock::now() + std::chrono::milliseconds(20); };
+
+  EXPECT_FALSE(ends.server->call(Call::kTokenize, {}, {}, {}, soon()));
+  EXPECT_FALSE(ends.server->call(Call::kTokenize, {}, [] { return false; }, {}, soon()));
+  EXPECT_FALSE(ends.server->call(Call::kTokenize, {}, [] { return true; }, {}, soon()));
+}
+
 TEST_F(LineTest, TheEndOfOneSideEndsTheOther) {
   ends.engine.reset();
   EXPECT_FALSE(ends.server->call(Call::kTokenize, {}));
