@@ -143,7 +143,7 @@ void EngineProcess::run(const std::stop_token& stop) {
     // The engine says nothing here: whatever comes is as good as its end.
     static_cast<void>(
         life->connection->control().receive_packet(nothing, 0, {TimePoint::max(), stopped->get()}));
-    bury(*life);
+    bury(*life, stop);
     if (stop.stop_requested()) return;
     if (std::chrono::steady_clock::now() - born > kLongLife) delay = options_.restart_delay_min;
     life.reset();
@@ -162,7 +162,7 @@ void EngineProcess::run(const std::stop_token& stop) {
 }
 
 /// The process is gone when it returns.
-void EngineProcess::bury(Life& life) {
+void EngineProcess::bury(Life& life, const std::stop_token& stop) {
   publish(nullptr, false);
   life.connection->lose();
   auto status = life.process.wait(std::chrono::steady_clock::now() + kReapTimeout);
@@ -171,7 +171,11 @@ void EngineProcess::bury(Life& life) {
     status = life.process.wait(TimePoint::max());
   }
   pid_ = 0;
-  if (options_.on_death && !keeper_.get_stop_token().stop_requested()) options_.on_death(*status);
+  if (stop.stop_requested()) return;
+  const bool by_signal = status->kind == sandbox::ExitStatus::Kind::kSignalled;
+  log(LogLevel::kError, "engine_died",
+      {{"signal", by_signal ? status->value : 0}, {"exit_code", by_signal ? 0 : status->value}});
+  if (options_.on_death) options_.on_death(*status);
 }
 
 std::optional<EngineProcess::Life> EngineProcess::open_again(const std::stop_token& stop) {

@@ -81,7 +81,7 @@ class EngineProcess {
   EngineProcess(EngineProcessOptions options, Life first);
   static Result<Life> open(const EngineProcessOptions& options, const std::stop_token& stop);
   void run(const std::stop_token& stop);
-  void bury(Life& life);
+  void bury(Life& life, const std::stop_token& stop);
   std::optional<Life> open_again(const std::stop_token& stop);
   void publish(std::shared_ptr<Connection> connection, bool failed);
 
