@@ -2,104 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "generate/test_requests.h"
-#include "runtime/fake/fake_runtime.h"
+#include "generate/test_engine.h"
 
 namespace tessera::generate {
 namespace {
-
-using runtime::fake::Call;
-using runtime::fake::Effect;
-using runtime::fake::FakeControl;
-using runtime::fake::FakeOptions;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-
-constexpr Duration kTokenCallTime = milliseconds(10);
-constexpr Duration kVisualCallTime = milliseconds(100);
-
-/// Lets time pass in model calls, and only there.
-class TimedExecutor final : public runtime::Executor {
- public:
-  TimedExecutor(std::unique_ptr<Executor> inner, ManualClock& clock)
-      : inner_(std::move(inner)), clock_(clock) {}
-  int n_sequences_max() const override { return inner_->n_sequences_max(); }
-  int n_kv_cells() const override { return inner_->n_kv_cells(); }
-  int n_rows_max() const override { return inner_->n_rows_max(); }
-  bool can_mix() const override { return inner_->can_mix(); }
-  runtime::CallResult decode(std::span<const runtime::TokenRow> tokens,
-                             std::span<const runtime::VisualRows> visual,
-                             const runtime::ShouldStop& stop) override {
-    clock_.advance(visual.empty() ? kTokenCallTime : kVisualCallTime);
-    if (during_call) during_call(stop);
-    return inner_->decode(tokens, visual, stop);
-  }
-  runtime::Availability availability() override {
-    return pretends.value_or(inner_->availability());
-  }
-  void forget() override { inner_->forget(); }
-  bool can_share() const override { return inner_->can_share(); }
-  void share(SequenceId from, SequenceId to, const runtime::KvRange& range) override {
-    inner_->share(from, to, range);
-  }
-  void remove(SequenceId sequence) override { inner_->remove(sequence); }
-  int n_kv_cells_used() const override { return inner_->n_kv_cells_used(); }
-
-  std::function<void(const runtime::ShouldStop&)> during_call;
-  std::optional<runtime::Availability> pretends;
-
- private:
-  std::unique_ptr<Executor> inner_;
-  ManualClock& clock_;
-};
-
-class EngineTest : public testing::Test, public EngineObserver {
- protected:
-  void start(FakeOptions fake = {}, const EngineOptions& options = {}) {
-    fake.control = control;
-    auto loaded = std::move(runtime::fake::load(fake)).value();
-    model = loaded.model;
-    encoder = std::move(loaded.encoder);
-    auto timed = std::make_unique<TimedExecutor>(std::move(loaded.executor), clock);
-    executor = timed.get();
-    engine = std::make_unique<Engine>(std::move(timed), model, options, clock, this);
-  }
-
-  ~EngineTest() override {
-    if (engine != nullptr) {
-      EXPECT_TRUE(engine->idle());
-      EXPECT_EQ(engine->stats().load.n_kv_cells_used, 0);
-    }
-    EXPECT_EQ(control->n_violations(), 0) << control->last_violation();
-  }
-
-  Asked add(const Ask& ask, Duration time_limit = std::chrono::hours(1)) {
-    Asked asked;
-    auto request = make_request(*model, encoder.get(), ask, asked, clock.now(), time_limit);
-    request->trace.enter(Stage::kScheduleWait, clock.now());
-    engine->add(std::move(request));
-    return asked;
-  }
-
-  void run() {
-    for (int n_steps = 0; !engine->idle(); ++n_steps) {
-      ASSERT_LT(n_steps, 10'000);
-      engine->step();
-      loads.push_back(engine->stats().load);
-    }
-  }
-
-  void on_step(const StepReport& report) override { steps.push_back(report); }
-
-  std::shared_ptr<FakeControl> control = std::make_shared<FakeControl>();
-  ManualClock clock;
-  std::shared_ptr<const runtime::Model> model;
-  std::unique_ptr<runtime::Encoder> encoder;
-  std::unique_ptr<Engine> engine;
-  TimedExecutor* executor = nullptr;  // the engine's
-  std::vector<StepReport> steps;
-  std::vector<EngineLoad> loads;
-};
 
 TEST_F(EngineTest, AnswersAndEndsOnce) {
   start();
@@ -538,72 +444,6 @@ TEST_F(EngineTest, ATenantWhoHasNothingDoesNotWaitForAnothersAnswerToEnd) {
   EXPECT_EQ(other.recorder->text(), "hello");
   for (const Asked& one : many) EXPECT_EQ(one.recorder->n_ends(), 0);
   run();
-}
-
-// --- when the process of the model dies ---
-
-TEST_F(EngineTest, ALossEndsWhoIsInTheEngineAndNoOthers) {
-  FakeOptions fake;
-  fake.n_sequences_max = 2;
-  start(fake);
-  control->fail(Call::kDecodeTokens, 3, Effect::kLost);
-  const Asked one = add({.text = "count:9", .n_choices = 2});
-  const Asked waits = add({.text = "say:later"});
-
-  run();
-
-  EXPECT_EQ(one.recorder->reason(), "engine_lost");
-  EXPECT_EQ(one.recorder->end().error->code, ErrorCode::kUnavailable);
-  EXPECT_GT(one.recorder->end().error->retry_after.count(), 0);
-  EXPECT_EQ(one.recorder->tokens(0).size(), 2U) << "what was sent stays sent";
-  EXPECT_EQ(waits.recorder->text(), "later");
-  EXPECT_EQ(waits.recorder->reason(), "");
-}
-
-TEST_F(EngineTest, NoKeptPromptOutlivesALoss) {
-  FakeOptions fake;
-  fake.n_sequences_max = 4;
-  start(fake, {.n_kept_prefixes = 2});
-  const std::string text(100, 'x');
-  add({.text = text, .max_output_tokens = 1});
-  run();
-  EXPECT_GT(engine->stats().load.n_kv_cells_kept, 0);
-
-  control->fail(Call::kMakeSampler, 2, Effect::kLost);
-  const Asked next = add({.text = text, .max_output_tokens = 1});
-  run();
-
-  EXPECT_EQ(next.recorder->reason(), "") << "it had not begun: nothing of it was lost";
-  EXPECT_EQ(next.recorder->end().trace.counts.n_cached_tokens, 0);
-}
-
-TEST_F(EngineTest, WaitsWhileTheModelStartsAndLooksAtDeadlines) {
-  start();
-  const Asked patient = add({.text = "say:hello"});
-  const Asked hasty = add({.text = "say:hello"}, seconds(5));
-  executor->pretends = runtime::Availability::kStarting;
-
-  engine->step();
-  EXPECT_TRUE(engine->starved());
-  clock.advance(seconds(6));
-  engine->step();
-  EXPECT_EQ(hasty.recorder->reason(), "deadline_exceeded");
-  EXPECT_EQ(control->n_calls(Call::kDecodeTokens), 0);
-
-  executor->pretends = std::nullopt;
-  run();
-  EXPECT_EQ(patient.recorder->text(), "hello");
-}
-
-TEST_F(EngineTest, EndsEverybodyWhenTheModelDoesNotStart) {
-  start();
-  const Asked asked = add({.text = "say:hello"});
-  executor->pretends = runtime::Availability::kFailed;
-
-  engine->step();
-
-  EXPECT_EQ(asked.recorder->reason(), "engine_unavailable");
-  EXPECT_TRUE(engine->idle());
 }
 
 }  // namespace

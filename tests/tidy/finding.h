@@ -37,6 +37,10 @@ inline bool is_header(std::string_view path) {
 inline bool is_test(std::string_view path) {
   return path.ends_with("_test.cpp");
 }
+/// What several tests of a folder share.
+inline bool is_test_header(std::string_view path) {
+  return is_header(path) && path.substr(path.rfind('/') + 1).starts_with("test_");
+}
 inline bool is_main(std::string_view path) {
   return path.ends_with("/main.cpp") || path.ends_with("_main.cpp");
 }

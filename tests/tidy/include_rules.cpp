@@ -137,7 +137,7 @@ Findings check_layers(const SourceFile& file, const Layers& layers) {
     if (!include.quoted) continue;
     const std::string target = directory_of(include.path);
     const bool test_support =
-        is_test(file.path) &&
+        (is_test(file.path) || is_test_header(file.path)) &&
         std::ranges::find(kTestSupportFolders, target) != kTestSupportFolders.end();
     if (target == folder || row->second.contains(target) || test_support) continue;
     if (target.empty()) {

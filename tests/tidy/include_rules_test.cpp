@@ -71,7 +71,9 @@ TEST(LayerRule, OnlyTestsMayIncludeTestSupport) {
   const std::string text = "#include \"runtime/fake/fake_model.h\"\n";
 
   EXPECT_THAT(check_layers({"src/prompt/a_test.cpp", text}, kLayers), IsEmpty());
+  EXPECT_THAT(check_layers({"src/prompt/test_a.h", text}, kLayers), IsEmpty());
   EXPECT_EQ(check_layers({"src/prompt/a.cpp", text}, kLayers).size(), 1U);
+  EXPECT_EQ(check_layers({"src/prompt/a.h", text}, kLayers).size(), 1U);
 }
 
 TEST(ThirdPartyRule, KeepsEachLibraryInItsFolder) {
