@@ -263,7 +263,6 @@ asio::awaitable<void> Session::answer_stream(Exchange& exchange, AnswerHead head
       error = final_error(*end->error);
       if (!began) break;
       answer.fail(*error);
-      usable_ = false;
     } else if (end) {
       Trace reported = end->trace;  // see answer_whole()
       reported.finish(context_.clock.now());
