@@ -41,6 +41,7 @@ std::string simulation_json(const SimulateOptions& options, const SimulationResu
   json["requests_per_second"] = options.requests_per_second;
   json["seed"] = options.seed;
   json["refused"] = result.n_refused;
+  json["set_aside"] = result.n_set_aside;
   json["seconds"] = result.seconds;
   json["steps"] = result.n_steps;
   json["passed_over_steps_per_row_max"] = result.passed_over_per_row_max;

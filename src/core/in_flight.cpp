@@ -1,10 +1,20 @@
 #include "core/in_flight.h"
 
+#include <chrono>
+#include <string>
 #include <utility>
 
 #include "core/check.h"
 
 namespace tessera {
+namespace {
+
+std::string milliseconds_text(Duration duration) {
+  const auto n = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+  return std::to_string(n) + " ms";
+}
+
+}  // namespace
 
 InFlight::~InFlight() {
   if (ended_) return;
@@ -13,13 +23,20 @@ InFlight::~InFlight() {
   TSR_BUG("a request was destroyed before its terminal event");
 }
 
-std::optional<Error> InFlight::should_stop(TimePoint now) const {
+std::optional<Error> InFlight::should_stop(TimePoint now, Duration at_least) const {
   if (stop.stop_requested()) {
     return make_error(ErrorCode::kCancelled, "cancelled", "the request was cancelled");
   }
   if (now >= deadline) {
     return make_error(ErrorCode::kDeadlineExceeded, "deadline_exceeded",
                       "the request did not finish within its time limit");
+  }
+  // Not now + at_least, which could be more than there is.
+  if (at_least > deadline - now) {
+    return make_error(ErrorCode::kDeadlineExceeded, "deadline_too_short",
+                      "what is left to compute takes " + milliseconds_text(at_least) +
+                          " here at the very least, and its time limit is in " +
+                          milliseconds_text(deadline - now));
   }
   return std::nullopt;
 }

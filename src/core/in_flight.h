@@ -43,9 +43,11 @@ class InFlight {
   /// A request that nobody ended is a bug; it still gets its terminal event.
   ~InFlight();
 
-  /// The reason why work on this request should end now, if there is one: cancelled or past its
-  /// deadline. Checked at each stage border and before each step.
-  std::optional<Error> should_stop(TimePoint now) const;
+  /// The reason why work on this request should end now, if there is one: cancelled, past its
+  /// deadline, or bound to be. Checked at each stage border and before each step.
+  /// @param at_least  how long what is left of it takes if nothing stands in its way; zero = nobody
+  ///                  knows
+  std::optional<Error> should_stop(TimePoint now, Duration at_least = {}) const;
 
   /// Takes a request that is to be done again, from its media on.
   using Redo = std::function<void(std::unique_ptr<InFlight>)>;

@@ -164,14 +164,17 @@ Requests EncodeQueue::fail(const Digest& key, const Error& error) {
   return failed;
 }
 
-Requests EncodeQueue::take_stopped(TimePoint now) {
-  Requests stopped;
+std::vector<EncodeQueue::Stopped> EncodeQueue::take_stopped(TimePoint now, Duration per_patch) {
+  std::vector<Stopped> stopped;
   for (auto at = waiting_.begin(); at != waiting_.end();) {
     Waiter& waiter = *at++;
-    const bool ends = waiter.request != nullptr ? waiter.request->should_stop(now).has_value()
-                                                : waiter.unwanted().stop_requested();
-    if (!ends) continue;
-    if (auto request = remove(waiter)) stopped.push_back(std::move(request));
+    if (waiter.request == nullptr) {
+      if (waiter.unwanted().stop_requested()) remove(waiter);
+      continue;
+    }
+    // There is one encoder: whoever else wants its tiles, they come one after the other.
+    auto reason = waiter.request->should_stop(now, per_patch * waiter.n_patches_left);
+    if (reason) stopped.push_back({remove(waiter), *std::move(reason)});
   }
   return stopped;
 }

@@ -105,10 +105,15 @@ class EncodeQueue {
   /// @return  the requests here that waited for it
   Requests fail(const Digest& key, const Error& error);
 
-  /// Removes those that nobody waits for any more, or whose time is over; tiles that nobody waits
-  /// for then go with them.
+  struct Stopped {
+    std::unique_ptr<InFlight> request;
+    Error reason;
+  };
+  /// Removes those that nobody waits for any more, or whose time is over, or will be before their
+  /// tiles are encoded; tiles that nobody waits for then go with them. Between two steps.
+  /// @param per_patch  what one takes at the very least; zero = nobody knows
   /// @return  the requests here among them
-  Requests take_stopped(TimePoint now);
+  std::vector<Stopped> take_stopped(TimePoint now, Duration per_patch);
 
   /// Removes all. Tells those that have gone on.
   /// @return  the requests here

@@ -34,10 +34,11 @@ class EncodeQueueTest : public ::testing::Test {
   static Error error() { return make_error(ErrorCode::kInternal, "failed", "it failed"); }
 
   int add(std::uint64_t id, const std::string& tiles, const std::stop_token& stop = {},
-          std::shared_ptr<void> tile_holds = nullptr, TenantId tenant = {}) {
+          std::shared_ptr<void> tile_holds = nullptr, TenantId tenant = {},
+          TimePoint deadline = TimePoint::max()) {
     auto request =
         std::make_unique<InFlight>(RequestId{id}, tenant, Request{}, Limits{}, Trace(TimePoint()),
-                                   TimePoint::max(), stop, std::make_shared<NoSink>());
+                                   deadline, stop, std::make_shared<NoSink>());
     request->tile_holds = std::move(tile_holds);
     for (std::size_t i = 0; i < tiles.size(); ++i) {
       VisualSegment segment;
@@ -202,11 +203,32 @@ TEST_F(EncodeQueueTest, ATileOutlivesTheRequestThatBroughtItWhileOthersWait) {
   add(1, "ab", stop.get_token());
   add(2, "bc");
   stop.request_stop();
-  auto left = queue_.take_stopped(clock_.now());
+  auto left = queue_.take_stopped(clock_.now(), {});
   ASSERT_EQ(left.size(), 1U);
-  end(*left[0]);
+  EXPECT_EQ(left[0].reason.reason, "cancelled");
+  end(*left[0].request);
 
   EXPECT_EQ(drain(), "b2c") << "a went with the only one who wanted it";
+}
+
+TEST_F(EncodeQueueTest, WhatCannotBeDoneInTimeIsNotBegun) {
+  using std::chrono::seconds;
+  add(1, "abc");
+  finish('a');  // it has gone on
+  add(2, "bcde", {}, nullptr, {}, clock_.now() + seconds(8));
+  add(3, "f");
+  EXPECT_TRUE(queue_.take_stopped(clock_.now(), {}).empty()) << "nobody knows";
+  EXPECT_TRUE(queue_.take_stopped(clock_.now(), seconds(2)).empty()) << "just in time";
+  clock_.advance(seconds(1));
+
+  auto late = queue_.take_stopped(clock_.now(), seconds(2));
+
+  ASSERT_EQ(late.size(), 1U);
+  EXPECT_EQ(late[0].request->id, RequestId{2});
+  EXPECT_EQ(late[0].reason.reason, "deadline_too_short");
+  EXPECT_EQ(late[0].reason.code, ErrorCode::kDeadlineExceeded);
+  end(*late[0].request);
+  EXPECT_EQ(drain(), "f3bc") << "those of the first come all the same";
 }
 
 TEST_F(EncodeQueueTest, TilesOfARequestThatEndedElsewhereAreNotDone) {
@@ -216,7 +238,7 @@ TEST_F(EncodeQueueTest, TilesOfARequestThatEndedElsewhereAreNotDone) {
   end(*gone_on_.front());
   gone_on_.clear();
 
-  EXPECT_TRUE(queue_.take_stopped(clock_.now()).empty()) << "it is not here";
+  EXPECT_TRUE(queue_.take_stopped(clock_.now(), {}).empty()) << "it is not here";
   EXPECT_EQ(drain(), "c2");
 }
 

@@ -8,6 +8,13 @@
 #include "core/check.h"
 
 namespace tessera::encode {
+namespace {
+
+/// How much faster the cores are than in the fastest step so far, at the most: it may have had half
+/// of them.
+constexpr int kFasterAtMost = 2;
+
+}  // namespace
 
 EncodeStage::EncodeStage(std::unique_ptr<runtime::Encoder> encoder, cache::FeatureStore& cache,
                          const EncodeOptions& options, const Clock& clock, EncodeObserver* observer,
@@ -111,6 +118,8 @@ EncodeStage::Features EncodeStage::features_of(const Step& step, const std::stop
     if (*features[i] != nullptr) continue;
     if (*embedding) {
       if (observer_ != nullptr) observer_->on_encode(step[i]->n_patches, cost);
+      const Duration patch = cost / std::max(step[i]->n_patches, 1);
+      if (fastest_patch_ == Duration::zero() || patch < fastest_patch_) fastest_patch_ = patch;
       features[i] = keep(*step[i], std::move(**embedding), cost);
     } else {
       features[i] = embedding->error();
@@ -220,15 +229,12 @@ void EncodeStage::land(const Step& step, const Features& features) {
 
 void EncodeStage::end_stopped() {
   const TimePoint now = clock_.now();
-  Requests stopped;
+  std::vector<EncodeQueue::Stopped> stopped;
   {
     MutexLock lock(mutex_);
-    stopped = queue_.take_stopped(now);
+    stopped = queue_.take_stopped(now, fastest_patch_ / kFasterAtMost);
   }
-  for (auto& request : stopped) {
-    std::optional<Error> reason = request->should_stop(now);
-    request->end(std::move(reason), now);
-  }
+  for (auto& [request, reason] : stopped) request->end(std::move(reason), now);
 }
 
 }  // namespace tessera::encode

@@ -19,7 +19,7 @@ class BatchTest : public testing::Test {
     requests.push_back(std::make_unique<ActiveRequest>());
     requests.back()->in_flight = make_request(*model.model, model.encoder.get(), ask, asked, {});
     sequences[static_cast<std::size_t>(id)] =
-        std::make_unique<Sequence>(*requests.back(), Sequence::Options{SequenceId{id}, 0, 10, 100},
+        std::make_unique<Sequence>(*requests.back(), Sequence::Options{SequenceId{id}, 0, 10},
                                    std::move(*model.model->make_sampler({})));
     return *sequences[static_cast<std::size_t>(id)];
   }

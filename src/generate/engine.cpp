@@ -10,8 +10,15 @@ namespace {
 
 using runtime::DecodeStatus;
 
-/// How soon a request that lost its KV cells may come back: the time of a short answer.
-constexpr std::chrono::seconds kRetryAfter{1};
+/// Of a prompt, beside everybody who decodes, in the largest step.
+constexpr int kRowsBesideDecode = 4;
+
+/// Rows of a call that tell how long prefill takes; fewer are mostly output tokens.
+constexpr int kPrefillRows = 16;
+
+/// How much faster the cores are than in the fastest call so far, at the most: it may have had half
+/// of them.
+constexpr int kFasterAtMost = 2;
 
 /// Ids of sequences for kept prompts: the last ones, and at least one is left to run.
 int n_kept_max(const EngineOptions& options, const runtime::Executor& executor) {
@@ -29,8 +36,8 @@ schedule::StepBudget budget_of(const EngineOptions& options, const runtime::Exec
   const int n_rows_max = executor.n_rows_max();
   const int n_running_max = executor.n_sequences_max() - n_kept_max(options, executor);
   return {executor.can_mix(),
-          std::clamp(options.n_step_rows,
-                     std::min(n_running_max + schedule::kSliceRowsMin, n_rows_max), n_rows_max),
+          std::clamp(options.n_step_rows, std::min(n_running_max + kRowsBesideDecode, n_rows_max),
+                     n_rows_max),
           std::clamp(options.n_step_rows, 1, n_rows_max), n_rows_max};
 }
 
@@ -90,17 +97,25 @@ void Engine::step(const std::stop_token& stop) {
   starved_ = !is_ready();
   if (starved_) return;
   take_features();
+  bring_back();
   start_waiting_requests();
   share_prefixes();
-  const std::vector<schedule::SequenceView> sequences = views();
-  const schedule::StepBudget budget = schedule::step_budget(
-      sequences, costs_, executor_->n_kv_cells_used(), options_.inter_token, budget_max_);
-  const schedule::StepPlan plan = schedule::plan_step(sequences, budget, n_steps_);
+  const schedule::StepPlan plan = this->plan();
   starved_ = plan.empty() && !running_.empty();
   if (starved_) enter_call({});
   const CallReport first = run(plan.first, costs_.first, stop);
   const CallReport second = run(plan.second, costs_.second, stop);
   report({{first, second}, clock_.now() - begin});
+}
+
+schedule::StepPlan Engine::plan() {
+  while (true) {  // each turn but the last drops a kept prompt or sets a request aside
+    const std::vector<schedule::SequenceView> sequences = views();
+    const schedule::StepBudget budget = schedule::step_budget(
+        sequences, costs_, executor_->n_kv_cells_used(), options_.inter_token, budget_max_);
+    schedule::StepPlan plan = schedule::plan_step(sequences, budget, n_steps_);
+    if (!make_room(plan)) return plan;
+  }
 }
 
 CallReport Engine::run(const schedule::CallPlan& plan, schedule::CallCost& cost,
@@ -119,8 +134,13 @@ CallReport Engine::run(const schedule::CallPlan& plan, schedule::CallCost& cost,
     return {};
   }
   commit(batch, std::move(result.sampled));
-  const double seconds = to_seconds(clock_.now() - begin);
+  const Duration duration = clock_.now() - begin;
+  const double seconds = to_seconds(duration);
   cost.record(batch.n_rows(), n_cells, seconds);
+  if (batch.n_rows() >= kPrefillRows) {
+    const Duration row = duration / batch.n_rows();
+    if (fastest_row_ == Duration::zero() || row < fastest_row_) fastest_row_ = row;
+  }
   return {static_cast<int>(batch.tokens.size()), batch.n_visual_rows, seconds, expected};
 }
 
@@ -135,7 +155,8 @@ bool Engine::is_in_vain(std::span<const BatchPart> parts) const {
 void Engine::end_stopped_requests() {
   const TimePoint now = clock_.now();
   for (std::size_t i = running_.size(); i-- > 0;) {
-    if (auto error = running_[i]->in_flight->should_stop(now)) {
+    const Duration at_least = rows_left(*running_[i]) * fastest_row_ / kFasterAtMost;
+    if (auto error = running_[i]->in_flight->should_stop(now, at_least)) {
       end_request(*running_[i], std::move(error));
     }
   }
@@ -145,6 +166,17 @@ void Engine::end_stopped_requests() {
     waiting.in_flight->end(std::move(error), now);
     return true;
   });
+}
+
+/// That are to be computed, whatever others have computed by then.
+int Engine::rows_left(const ActiveRequest& request) const {
+  int n = 0;
+  for (const Sequence* sequence : sequences_of(request)) {
+    if (sequence->awaited() || sequence->is_copied()) continue;
+    const schedule::SequenceView view = sequence->view();
+    if (view.phase != schedule::Phase::kDecode) n = std::max(n, view.n_prompt_left);
+  }
+  return n;
 }
 
 bool Engine::is_ready() {
@@ -171,17 +203,19 @@ void Engine::start_waiting_requests() {
   for (const WaitingRequest& request : waiting_) {
     waiting.push_back({request.in_flight->tenant, request.need.total});
   }
+  // Those that are set aside as well: nobody starts on what they come back to.
   std::map<TenantId, schedule::Need> running;
   std::int64_t n_free_cells = executor_->n_kv_cells();
   for (const auto& sequence : sequences_) {
     if (sequence == nullptr) continue;
-    const int n_cells = sequence->n_cells_reserved();
+    const schedule::Need need = sequence->need();
     const TenantId tenant = sequence->request().in_flight->tenant;
-    running.try_emplace(tenant, schedule::Need{0, 0}).first->second.add({1, n_cells});
-    n_free_cells -= n_cells;
+    running.try_emplace(tenant, schedule::Need{0}).first->second.add(need);
+    n_free_cells -= need.n_kv_cells;
   }
-  const schedule::Room room{{static_cast<int>(sequences_.size()), executor_->n_kv_cells()},
-                            options_.has_several_tenants};
+  const schedule::Room room{
+      schedule::total_of(static_cast<int>(sequences_.size()), executor_->n_kv_cells()),
+      options_.has_several_tenants};
   for (const std::size_t i : schedule::plan_admission(waiting, room, running, turns_)) {
     n_free_cells -= waiting[i].need.n_kv_cells;
     prefixes_.shrink_to(static_cast<int>(n_free_cells));
@@ -212,7 +246,7 @@ void Engine::start(WaitingRequest& waiting) {
     sequences_[id] = std::make_unique<Sequence>(
         active,
         Sequence::Options{SequenceId{static_cast<std::int32_t>(id)}, static_cast<int>(choice),
-                          waiting.need.output_limit, waiting.need.n_cells_per_choice},
+                          waiting.need.output_limit},
         std::move(samplers[choice]));
     ++choice;
   }
@@ -224,7 +258,8 @@ void Engine::start(WaitingRequest& waiting) {
 std::vector<schedule::SequenceView> Engine::views() const {
   std::vector<schedule::SequenceView> views;
   for (const auto& sequence : sequences_) {
-    if (sequence != nullptr) views.push_back(sequence->view());
+    if (sequence == nullptr || sequence->request().is_aside) continue;
+    views.push_back(sequence->view());
   }
   return views;
 }
@@ -303,11 +338,9 @@ void Engine::recover(DecodeStatus status, std::span<const BatchPart> parts) {
   }
   if (status == DecodeStatus::kNoKvSlot) {
     // Nothing was computed: with the newest request's cells free, the next step plans again.
-    Error error = make_error(
-        ErrorCode::kResourceExhausted, "kv_cache_full",
-        "all " + std::to_string(executor_->n_kv_cells()) + " cells of the KV cache are in use");
-    error.retry_after = kRetryAfter;
-    end_request(*running_.back(), std::move(error));
+    const auto newest = std::find_if(running_.rbegin(), running_.rend(),
+                                     [](const auto& request) { return !request->is_aside; });
+    end_request(**newest, kv_cache_full());
     return;
   }
   if (status == DecodeStatus::kInvalidBatch) count_bug();
@@ -364,6 +397,8 @@ EngineStats Engine::stats() const {
   stats.load.n_kv_cells_kept = prefixes_.n_cells();
   stats.load.n_kv_cells_used = executor_->n_kv_cells_used() - prefixes_.n_cells();
   stats.load.n_kv_cells = executor_->n_kv_cells();
+  stats.load.n_set_aside =
+      static_cast<int>(std::ranges::count_if(running_, &ActiveRequest::is_aside));
   stats.n_steps = n_steps_;
   stats.n_bugs = n_bugs_;
   return stats;

@@ -1,10 +1,12 @@
 // Continuous batching on one thread: takes requests, runs the model step by step, ends requests.
 // EngineLoop gives it its thread; tests drive it by hand.
 //
-// Requests start in the order of plan_admission(), when sequence ids and KV cells for all their
-// choices are free; what they may use at most stays reserved. Kept prompts (kv_prefixes.h) have
-// what nobody reserves. Every request that was added gets exactly one terminal event, whatever the
-// runtime does. When nothing runs, the KV cache holds kept prompts alone.
+// Requests start in the order of plan_admission(), when sequence ids and the KV cells that they
+// need soon are free for all their choices. Kept prompts (kv_prefixes.h) have what nobody reserves.
+// When a step would need more cells than there are, kept prompts go, and then requests give way:
+// they are set aside until there is room again (plan_preemption.h). Every request that was added
+// gets exactly one terminal event, whatever the runtime does. When nothing runs, the KV cache holds
+// kept prompts alone.
 //
 // A sequence does not compute what it can share: what is kept, and what an older sequence of its
 // tenant computes, from the moment it has done so. Until then it waits, and if the older one ends
@@ -69,7 +71,14 @@ class Engine {
     RequestNeed need;
   };
 
+  /// Of all copies to memory so far.
+  struct CopyCost {
+    double seconds = 0;
+    std::int64_t n_cells = 0;
+  };
+
   void end_stopped_requests();
+  int rows_left(const ActiveRequest& request) const;
   /// Whether the executor takes calls. When it has lost everything, ends who was in it.
   bool is_ready();
   void share_prefixes();
@@ -79,6 +88,18 @@ class Engine {
   void count_cached(const Sequence& sequence);
   void take_features();
   void free_features(ActiveRequest& request);
+  /// The next step, with room for it.
+  schedule::StepPlan plan();
+  /// Frees KV cells, if a step does not fit. @return  whether it did: then it is another step
+  bool make_room(const schedule::StepPlan& plan);
+  /// Or ends it, where what it had can neither be copied nor be computed again.
+  void set_aside(ActiveRequest& request);
+  bool copy_aside(ActiveRequest& request);
+  void drop_aside(ActiveRequest& request);
+  void report_set_aside(bool copied);
+  void bring_back();
+  Error kv_cache_full() const;
+  std::vector<Sequence*> sequences_of(const ActiveRequest& request) const;
   void start_waiting_requests();
   /// Not when the executor was lost meanwhile: then the request stays.
   void start(WaitingRequest& waiting);
@@ -116,11 +137,13 @@ class Engine {
   SequenceTable sequences_;
   TenantTurns turns_;
   schedule::StepCosts costs_;
+  Duration fastest_row_{};  // of calls with many; zero = there was none
   KvPrefixes prefixes_;
   bool starved_ = false;
   std::uint64_t n_started_ = 0;
   std::uint64_t n_steps_ = 0;
   std::uint64_t n_bugs_ = 0;
+  CopyCost copy_cost_;
 };
 
 }  // namespace tessera::generate

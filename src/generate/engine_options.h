@@ -43,6 +43,7 @@ struct EngineLoad {
   int n_kv_cells_used = 0;  // by what runs
   int n_kv_cells_kept = 0;  // by kept prompts; what runs may use them too
   int n_kv_cells = 0;
+  int n_set_aside = 0;  // requests that gave way, of those that run
 };
 
 /// One model call, with the sampling after it.
@@ -70,6 +71,8 @@ class EngineObserver {
  public:
   virtual ~EngineObserver() = default;
   virtual void on_step(const StepReport&) {}
+  /// A request gave way to others. @param copied  its KV cells were; else they are computed again
+  virtual void on_set_aside(bool copied) { static_cast<void>(copied); }
 };
 
 struct EngineStats {

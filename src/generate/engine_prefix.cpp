@@ -17,12 +17,13 @@ constexpr int kAwaitedTokensMin = 16;
 /// most of its prompt.
 void Engine::find_prefix(Sequence& sequence) {
   const PromptKey& key = sequence.request().key;
+  sequence.await(std::nullopt);
   if (!executor_->can_share()) return;
   const PromptPlace kept = key.shares ? prefixes_.longest(key) : PromptPlace{};
   const Sequence* leader = nullptr;
   PromptPlace place;
   for (const auto& other : sequences_) {
-    if (other == nullptr || other->age() >= sequence.age()) continue;
+    if (other == nullptr || other->age() >= sequence.age() || other->request().is_aside) continue;
     const bool same_request = &other->request() == &sequence.request();
     if (!same_request && (!key.shares || !other->request().key.shares)) continue;
     const PromptPlace common = common_prefix(key, other->request().key);
@@ -34,7 +35,6 @@ void Engine::find_prefix(Sequence& sequence) {
     sequence.await(Sequence::Awaited{leader->id(), place});
     return;
   }
-  sequence.await(std::nullopt);
   if (kept.n_tokens == 0) return;
   sequence.begin_at(prefixes_.give(key, sequence.id()));
   free_features(sequence.request());
@@ -44,7 +44,7 @@ void Engine::find_prefix(Sequence& sequence) {
 /// Gives to those who wait what has been computed for them.
 void Engine::share_prefixes() {
   for (const auto& sequence : sequences_) {
-    if (sequence == nullptr || !sequence->awaited()) continue;
+    if (sequence == nullptr || !sequence->awaited() || sequence->request().is_aside) continue;
     if (!sequence->awaited()->has_leader()) find_prefix(*sequence);
     if (!sequence->awaited()) continue;
     const Sequence& leader = *find(sequence->awaited()->leader);
@@ -81,7 +81,7 @@ void Engine::abandon_followers(SequenceId leader) {
 
 /// Once a request: its choices have the same prompt.
 void Engine::count_cached(const Sequence& sequence) {
-  if (sequence.choice() != 0) return;
+  if (sequence.choice() != 0 || sequence.n_output_tokens() > 0) return;
   sequence.request().in_flight->trace.counts.n_cached_tokens = sequence.n_prompt_done();
 }
 

@@ -166,6 +166,26 @@ TEST_F(EngineTest, EndsRequestsPastTheirDeadline) {
   EXPECT_EQ(waiting.recorder->reason(), "deadline_exceeded");
 }
 
+// What a row takes is known from the first prompt; the second has 2,000, thirty-two calls.
+TEST_F(EngineTest, DoesNotComputeWhatCannotBeDoneInTime) {
+  FakeOptions fake;
+  fake.context_length = 4000;
+  start(fake);
+  const std::string long_text(2000, 'x');
+  add({.text = std::string(200, 'y'), .max_output_tokens = 1});
+  run();
+  const int n_calls = control->n_calls(Call::kDecodeTokens);
+
+  const Asked hopeless = add({.text = long_text, .max_output_tokens = 1}, 10 * kTokenCallTime);
+  run();
+  EXPECT_EQ(hopeless.recorder->reason(), "deadline_too_short");
+  EXPECT_LE(control->n_calls(Call::kDecodeTokens), n_calls + 1);
+
+  const Asked in_time = add({.text = long_text, .max_output_tokens = 1}, 40 * kTokenCallTime);
+  run();
+  EXPECT_EQ(in_time.recorder->reason(), "");
+}
+
 TEST_F(EngineTest, EndsTheNewestRequestWhenTheKvCacheIsFull) {
   start();
   control->fail(Call::kDecodeTokens, 2, Effect::kNoKvSlot);
@@ -304,7 +324,7 @@ TEST_F(EngineTest, EndsEverythingWithTheGivenError) {
 TEST_F(EngineTest, AccountsEveryModelCallToTheStageOfEachRequest) {
   FakeOptions fake;
   fake.can_mix = false;
-  start(fake);
+  start(fake, {.inter_token = seconds(1)});
   const Asked text = add({.text = "count:4"});
   const Asked image = add({.text = "count:1", .images = {{56, 84}}});  // 4 and 2 visual tokens
 
@@ -366,14 +386,14 @@ TEST_F(EngineTest, PrefillIsCutToTheObjectiveWhileSomebodyDecodes) {
   EXPECT_EQ(steps[1].n_visual_rows(), 64) << "nobody waits";
   steps.clear();
 
-  const Asked text = add({.text = "count:60"});
+  const Asked text = add({.text = "count:120"});
   engine->step();
   const Asked beside = add({.text = "count:1", .images = {{280, 280}}});
   run();
 
   int n_visual_rows = 0;
   for (const StepReport& step : steps) {
-    EXPECT_LE(step.n_visual_rows(), schedule::kSliceRowsMin);
+    EXPECT_LE(step.n_visual_rows(), schedule::kFirstSliceRows);
     n_visual_rows += step.n_visual_rows();
   }
   EXPECT_EQ(n_visual_rows, 100);
@@ -412,7 +432,7 @@ TEST_F(EngineTest, ALongPromptIsServedWhileShortOnesKeepComing) {
 TEST_F(EngineTest, ReportsStepsAndLoad) {
   FakeOptions fake;
   fake.can_mix = false;
-  start(fake);
+  start(fake, {.inter_token = seconds(1)});
   const Asked image = add({.text = "count:1", .images = {{56, 84}}});  // 4 and 2 visual tokens
   const Asked text = add({.text = "count:4"});
 

@@ -56,7 +56,7 @@ void KvPrefixes::keep(const PromptKey& prompt, SequenceId from) {
     keep(prompt, from);
     return;
   }
-  if (free_ids_.empty()) drop(std::ranges::min_element(kept_, {}, &Kept::use));
+  if (free_ids_.empty()) drop_oldest();
 
   Kept kept{free_ids_.back(), prompt, ++n_uses_};
   free_ids_.pop_back();
@@ -77,9 +77,11 @@ void KvPrefixes::keep(const PromptKey& prompt, SequenceId from) {
 }
 
 void KvPrefixes::shrink_to(int n_cells) {
-  while (n_cells_ > n_cells && !kept_.empty()) {
-    drop(std::ranges::min_element(kept_, {}, &Kept::use));
-  }
+  while (n_cells_ > n_cells && !kept_.empty()) drop_oldest();
+}
+
+void KvPrefixes::drop_oldest() {
+  drop(std::ranges::min_element(kept_, {}, &Kept::use));
 }
 
 void KvPrefixes::forget(TenantId tenant) {

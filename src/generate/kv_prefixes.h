@@ -45,6 +45,9 @@ class KvPrefixes {
   /// Drops what was used longest ago until at most so many cells are left.
   void shrink_to(int n_cells);
 
+  /// Drops the one that was used longest ago; there is one.
+  void drop_oldest();
+
   void forget(TenantId tenant);
 
   /// Cells in use by kept prompts. Others may use them too.

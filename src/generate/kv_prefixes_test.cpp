@@ -33,6 +33,8 @@ class CellExecutor final : public runtime::Executor {
                   source.begin() + range.first_token + range.n_tokens);
   }
   void remove(SequenceId sequence) override { of(sequence).clear(); }
+  bool set_aside(SequenceId) override { return false; }
+  bool bring_back(SequenceId) override { return false; }
   int n_kv_cells_used() const override {
     std::set<const std::string*> cells;
     for (const auto& sequence : sequences_) {

@@ -76,9 +76,11 @@ Result<RequestNeed> need_of(const InFlight& request, const runtime::ModelInfo& i
   RequestNeed need;
   need.output_limit =
       std::max(1, std::min({n_asked, options.output_tokens_max, info.context_length - n_prompt}));
-  need.n_cells_per_choice = n_prompt + need.output_limit;
-  need.total = {n_choices, std::int64_t{n_choices} * need.n_cells_per_choice};
-  if (need.total.n_kv_cells > engine.n_kv_cells) {
+  need.total = {
+      n_choices,
+      std::int64_t{n_choices} * schedule::n_cells_soon(n_prompt, /*n_output=*/0, need.output_limit),
+      std::int64_t{n_choices} * (n_prompt + need.output_limit)};
+  if (need.total.n_kv_cells_most > engine.n_kv_cells) {
     return too_long(std::to_string(n_choices) + " × (" + std::to_string(n_prompt) + " prompt + " +
                     std::to_string(need.output_limit) + " output) tokens exceed the " +
                     std::to_string(engine.n_kv_cells) + " that this server can hold");

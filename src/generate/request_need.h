@@ -10,8 +10,7 @@
 namespace tessera::generate {
 
 struct RequestNeed {
-  int output_limit = 0;        // tokens, per choice
-  int n_cells_per_choice = 0;  // prompt and output limit
+  int output_limit = 0;  // tokens, per choice
   schedule::Need total;
 };
 

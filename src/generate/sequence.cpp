@@ -22,8 +22,13 @@ schedule::SequenceView Sequence::view() const {
   view.tenant = request_.in_flight->tenant;
   view.arrival = request_.arrival;
   view.phase = schedule::Phase::kDecode;
-  if (!in_prompt()) return view;
-  view.n_prompt_left = n_prompt_ - n_prompt_done_;
+  if (!in_prompt() && n_output_missing() == 0) return view;
+  view.n_prompt_left = n_prompt_ - n_prompt_done_ + n_output_missing();
+  if (!in_prompt()) {
+    view.phase = schedule::Phase::kPrefillText;
+    view.n_left = n_output_missing();
+    return view;
+  }
   if (awaited_) {
     view.phase = schedule::Phase::kAwaitPrefix;
     return view;
@@ -41,8 +46,13 @@ schedule::SequenceView Sequence::view() const {
 
 bool Sequence::append_rows(int n_rows, std::vector<runtime::TokenRow>& rows) const {
   if (!in_prompt()) {
-    rows.push_back({id(), last_token_, prompt().n_positions + n_output_ - 1, sampler_.get()});
-    return true;
+    for (int i = n_output_done_; i < n_output_done_ + n_rows; ++i) {
+      rows.push_back(
+          {id(), output_[static_cast<std::size_t>(i)], prompt().n_positions + i, nullptr});
+    }
+    const bool ends_output = n_output_done_ + n_rows == n_output_tokens();
+    if (ends_output) rows.back().sampler = sampler_.get();
+    return ends_output;
   }
   const auto& text = std::get<TextSegment>(prompt().segments[segment_]);
   for (int i = n_done_; i < n_done_ + n_rows; ++i) {
@@ -51,8 +61,9 @@ bool Sequence::append_rows(int n_rows, std::vector<runtime::TokenRow>& rows) con
   }
   const bool ends_prompt = segment_ + 1 == prompt().segments.size() &&
                            n_done_ + n_rows == static_cast<int>(text.tokens.size());
-  if (ends_prompt) rows.back().sampler = sampler_.get();
-  return ends_prompt;
+  const bool samples = ends_prompt && output_.empty();
+  if (samples) rows.back().sampler = sampler_.get();
+  return samples;
 }
 
 runtime::VisualRows Sequence::visual_rows(int n_rows) const {
@@ -81,8 +92,33 @@ void Sequence::begin_at(const PromptPlace& place) {
   skip_finished_segments();
 }
 
+schedule::Need Sequence::need() const {
+  return {1, schedule::n_cells_soon(n_prompt_, n_output_tokens(), options_.output_limit),
+          n_prompt_ + options_.output_limit};
+}
+
+bool Sequence::can_rewind() const {
+  const auto is_visual = [](const Segment& segment) {
+    return std::holds_alternative<VisualSegment>(segment);
+  };
+  return !embeddings().empty() || std::ranges::none_of(prompt().segments, is_visual);
+}
+
+void Sequence::rewind() {
+  segment_ = 0;
+  visual_ = 0;
+  n_done_ = 0;
+  n_prompt_done_ = 0;
+  n_output_done_ = 0;
+  awaited_ = Awaited{};  // whoever has its beginning is looked for
+  skip_finished_segments();
+}
+
 void Sequence::advance(int n_rows) {
-  if (!in_prompt()) return;
+  if (!in_prompt()) {
+    n_output_done_ += n_rows;
+    return;
+  }
   n_done_ += n_rows;
   n_prompt_done_ += n_rows;
   TSR_DCHECK(n_done_ <= segment_tokens(prompt().segments[segment_]));
@@ -99,12 +135,11 @@ void Sequence::skip_finished_segments() {
 
 std::optional<FinishReason> Sequence::take(const runtime::SampledToken& sampled,
                                            std::string_view piece) {
-  ++n_output_;
-  last_token_ = sampled.token;
+  output_.push_back(sampled.token);
   if (sampled.ends_generation) return FinishReason::kStop;
   stop_matcher_.feed(piece);
   if (stop_matcher_.stopped()) return FinishReason::kStop;
-  if (n_output_ >= options_.output_limit) return FinishReason::kLength;
+  if (n_output_tokens() >= options_.output_limit) return FinishReason::kLength;
   return std::nullopt;
 }
 

@@ -5,6 +5,7 @@
 // computed nothing can simply be planned again.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "core/stop_matcher.h"
 #include "generate/prompt_key.h"
 #include "runtime/runtime.h"
+#include "schedule/plan_admission.h"
 #include "schedule/plan_step.h"
 
 namespace tessera::generate {
@@ -26,6 +28,7 @@ struct ActiveRequest {
   PromptKey key;
   std::uint64_t arrival = 0;
   int n_open = 0;
+  bool is_aside = false;  // it gave way: none of its sequences has a cell, nor a part in a step
 };
 
 /// @thread engine thread only
@@ -35,7 +38,6 @@ class Sequence {
     SequenceId id;
     int choice = 0;
     int output_limit = 0;  // tokens
-    int n_cells = 0;       // reserved
   };
 
   /// @param request  outlives the sequence
@@ -44,8 +46,10 @@ class Sequence {
 
   SequenceId id() const { return options_.id; }
   int choice() const { return options_.choice; }
-  int n_cells_reserved() const { return options_.n_cells; }
-  int n_output_tokens() const { return n_output_; }
+  /// KV cells: that it has, and will have soon and at most (schedule::Need).
+  int n_cells() const { return n_prompt_done_ + n_output_done_; }
+  schedule::Need need() const;
+  int n_output_tokens() const { return static_cast<int>(output_.size()); }
   ActiveRequest& request() const { return request_; }
   /// Requests in order of their start, choices in order.
   std::pair<std::uint64_t, int> age() const { return {request_.arrival, options_.choice}; }
@@ -53,12 +57,22 @@ class Sequence {
   /// Whether visual segments of its prompt are still to be prefilled.
   bool needs_features() const { return in_prompt() && visual_ < embeddings().size(); }
 
-  /// Appends the rows of the last output token, or the next `n_rows` of the current text segment.
-  /// The last row has the sampler when a token is to be chosen after it.
+  /// Appends the next `n_rows` of the current text segment, or of the output. The last row has the
+  /// sampler when a token is to be chosen after it.
   /// @return  whether it has
   bool append_rows(int n_rows, std::vector<runtime::TokenRow>& rows) const;
   /// The next `n_rows` of the current visual segment.
   runtime::VisualRows visual_rows(int n_rows) const;
+
+  // --- when its request gives way ---
+  bool is_copied() const { return is_copied_; }
+  void set_copied(bool is_copied) { is_copied_ = is_copied; }
+  /// Whether all that it had in the KV cache can be computed again: features are gone once they
+  /// were used.
+  bool can_rewind() const;
+  /// All that it had in the KV cache is to be computed again, its output tokens as well, unless
+  /// another sequence has its beginning.
+  void rewind();
 
   // --- the beginning of its prompt ---
   /// Tokens of the prompt that are in the KV cache.
@@ -74,7 +88,7 @@ class Sequence {
   /// The prompt up to `place` is in the KV cache. Before anything else of it was.
   void begin_at(const PromptPlace& place);
 
-  /// The next `n_rows` of the prompt were computed. No effect on a sequence that decodes.
+  /// The next `n_rows` were computed.
   void advance(int n_rows);
 
   /// Takes an output token.
@@ -87,6 +101,8 @@ class Sequence {
     return request_.in_flight->embeddings;
   }
   bool in_prompt() const { return segment_ < prompt().segments.size(); }
+  /// Output tokens before the last that are to be computed again.
+  int n_output_missing() const { return std::max(0, n_output_tokens() - 1 - n_output_done_); }
   void skip_finished_segments();
 
   ActiveRequest& request_;
@@ -100,8 +116,9 @@ class Sequence {
   int n_done_ = 0;           // rows of the current segment that were computed
   int n_prompt_done_ = 0;
   std::optional<Awaited> awaited_;
-  int n_output_ = 0;
-  TokenId last_token_ = 0;
+  std::vector<TokenId> output_;  // ≤ options_.output_limit
+  int n_output_done_ = 0;        // of them, those in the KV cache: all but the last, unless rewound
+  bool is_copied_ = false;
 };
 
 }  // namespace tessera::generate

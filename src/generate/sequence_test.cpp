@@ -18,7 +18,7 @@ class SequenceTest : public testing::Test {
     request.in_flight = make_request(*model.model, model.encoder.get(), ask, asked, {});
     request.arrival = 5;
     sequence =
-        std::make_unique<Sequence>(request, Sequence::Options{SequenceId{2}, 0, output_limit, 100},
+        std::make_unique<Sequence>(request, Sequence::Options{SequenceId{2}, 0, output_limit},
                                    std::move(*model.model->make_sampler({})));
     return *sequence;
   }
@@ -86,14 +86,57 @@ TEST_F(SequenceTest, DecodesItsLastTokenAtTheNextPosition) {
   Sequence& seq = start({.text = "hi"});
   seq.advance(4);
   EXPECT_EQ(seq.take(sampled('a'), "a"), std::nullopt);
+  seq.advance(1);
   EXPECT_EQ(seq.take(sampled('b'), "b"), std::nullopt);
 
   std::vector<runtime::TokenRow> rows;
-  seq.append_rows(1, rows);
+  EXPECT_TRUE(seq.append_rows(1, rows));
 
   EXPECT_EQ(rows[0].token, 'b');
   EXPECT_EQ(rows[0].position, 5);
   EXPECT_NE(rows[0].sampler, nullptr);
+}
+
+TEST_F(SequenceTest, RewoundItComputesWhatItHadAndChoosesNothingTwice) {
+  Sequence& seq = start({.text = "hi"}, 100);
+  seq.advance(4);
+  for (const char token : {'a', 'b', 'c'}) {
+    if (token != 'a') seq.advance(1);
+    EXPECT_EQ(seq.take(sampled(token), std::string(1, token)), std::nullopt);
+  }
+  EXPECT_EQ(seq.n_cells(), 6);
+  EXPECT_EQ(seq.need().n_kv_cells, 4 + 3 + schedule::kOutputAhead);
+  EXPECT_EQ(seq.need().n_kv_cells_most, 104);
+
+  seq.rewind();
+  EXPECT_EQ(seq.view().phase, Phase::kAwaitPrefix) << "somebody may have its beginning";
+  seq.await(std::nullopt);
+
+  EXPECT_EQ(seq.n_cells(), 0);
+  EXPECT_EQ(seq.view().n_prompt_left, 6);
+  std::vector<runtime::TokenRow> rows;
+  EXPECT_FALSE(seq.append_rows(4, rows));
+  seq.advance(4);
+  EXPECT_EQ(seq.view().phase, Phase::kPrefillText);
+  EXPECT_EQ(seq.view().n_left, 2);
+  EXPECT_FALSE(seq.append_rows(2, rows));
+  seq.advance(2);
+  EXPECT_EQ(seq.view().phase, Phase::kDecode);
+  EXPECT_TRUE(seq.append_rows(1, rows));
+  ASSERT_EQ(rows.size(), 7U);
+  EXPECT_EQ(rows[4].token, 'a');
+  EXPECT_EQ(rows[5].token, 'b');
+  EXPECT_EQ(rows[6].token, 'c');
+  EXPECT_EQ(rows[6].position, 6);
+  EXPECT_EQ(seq.n_output_tokens(), 3);
+}
+
+TEST_F(SequenceTest, OnlyFeaturesThatAreThereCanBeComputedAgain) {
+  EXPECT_TRUE(start({.text = "hi"}).can_rewind());
+  request.in_flight->end(std::nullopt, {});
+  EXPECT_TRUE(start({.text = "hi", .images = {{28, 56}}}).can_rewind());
+  request.in_flight->embeddings.clear();
+  EXPECT_FALSE(sequence->can_rewind());
 }
 
 TEST_F(SequenceTest, EndsAtTheEndOfGenerationAtTheLimitAndAtAStopString) {

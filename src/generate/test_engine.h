@@ -53,6 +53,8 @@ class TimedExecutor final : public runtime::Executor {
     inner_->share(from, to, range);
   }
   void remove(SequenceId sequence) override { inner_->remove(sequence); }
+  bool set_aside(SequenceId sequence) override { return inner_->set_aside(sequence); }
+  bool bring_back(SequenceId sequence) override { return inner_->bring_back(sequence); }
   int n_kv_cells_used() const override { return inner_->n_kv_cells_used(); }
 
   std::function<void(const runtime::ShouldStop&)> during_call;

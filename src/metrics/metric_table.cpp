@@ -85,6 +85,8 @@ constexpr std::array<LabelDefinition, 2> kDeathLabels{{
     {"cause", kDeathCauses, ""},
 }};
 constexpr std::array<LabelDefinition, 1> kLevelLabels{{{"level", kSandboxLevels, ""}}};
+constexpr std::array<std::string_view, 2> kCellsFates{"copied", "computed_again"};
+constexpr std::array<LabelDefinition, 1> kCellsLabels{{{"cells", kCellsFates, ""}}};
 constexpr std::array<LabelDefinition, 1> kQueueLabels{{{"queue", kQueues, ""}}};
 constexpr std::array<std::string_view, 2> kModelThreads{"encode", "engine"};
 constexpr std::array<LabelDefinition, 1> kThreadLabels{{{"thread", kModelThreads, ""}}};
@@ -346,6 +348,21 @@ const std::array<MetricDefinition, kMetricCount> kTable{{
      {},
      {},
      "Sequences that hold KV cells."},
+    {kSetAsideRequests,
+     kGauge,
+     "tessera_set_aside_requests",
+     "requests",
+     {},
+     {},
+     "Requests that have begun and wait for KV cells to go on."},
+    {kPreemptions,
+     kCounter,
+     "tessera_preemptions_total",
+     "requests",
+     kCellsLabels,
+     {},
+     "Times that a request gave way to others because the KV cache was full, by what became of its "
+     "cells."},
     {kKvCellsUsed,
      kGauge,
      "tessera_kv_cells_used",

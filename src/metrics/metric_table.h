@@ -59,6 +59,8 @@ enum class MetricId {
   kVisionBytes,
   kRequestsInFlight,
   kRunningSequences,
+  kSetAsideRequests,
+  kPreemptions,
   kKvCellsUsed,
   kKvCellsKept,
   kKvCellsCapacity,
@@ -66,7 +68,7 @@ enum class MetricId {
   kBugs,
 };
 
-inline constexpr std::size_t kMetricCount = 44;
+inline constexpr std::size_t kMetricCount = 46;
 
 struct LabelDefinition {
   std::string_view name;

@@ -176,6 +176,8 @@ struct Metrics::Series {
   Gauge& upload_bytes = gauges(registry, MetricId::kUploadBytes).Add({});
   Gauge& requests_in_flight = gauges(registry, MetricId::kRequestsInFlight).Add({});
   Gauge& running_sequences = gauges(registry, MetricId::kRunningSequences).Add({});
+  Gauge& set_aside_requests = gauges(registry, MetricId::kSetAsideRequests).Add({});
+  std::vector<Counter*> preemptions = counters_by_label(registry, MetricId::kPreemptions);
   Gauge& kv_cells_used = gauges(registry, MetricId::kKvCellsUsed).Add({});
   Gauge& kv_cells_kept = gauges(registry, MetricId::kKvCellsKept).Add({});
   Gauge& kv_cells_capacity = gauges(registry, MetricId::kKvCellsCapacity).Add({});
@@ -335,6 +337,14 @@ void Metrics::set_requests_in_flight(std::size_t count) {
 
 void Metrics::set_running_sequences(int count) {
   series_->running_sequences.Set(count);
+}
+
+void Metrics::set_set_aside_requests(int count) {
+  series_->set_aside_requests.Set(count);
+}
+
+void Metrics::record_preemption(bool copied) {
+  series_->preemptions[copied ? 0 : 1]->Increment();
 }
 
 void Metrics::set_kv_cells(int used, int kept, int capacity) {

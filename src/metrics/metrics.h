@@ -103,6 +103,9 @@ class Metrics {
   void set_upload_bytes(std::size_t n_bytes);
   void set_requests_in_flight(std::size_t count);
   void set_running_sequences(int count);
+  void set_set_aside_requests(int count);
+  /// A request gave way. @param copied  its cells were copied; else they are computed again
+  void record_preemption(bool copied);
   /// @param used  by what runs; kept: by prompts that do not
   void set_kv_cells(int used, int kept, int capacity);
 

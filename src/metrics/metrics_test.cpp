@@ -73,6 +73,10 @@ TEST(Metrics, ExpositionIsAsCommitted) {
   metrics.set_vision_bytes(5000);
   metrics.set_requests_in_flight(4);
   metrics.set_running_sequences(3);
+  metrics.set_set_aside_requests(1);
+  metrics.record_preemption(/*copied=*/true);
+  metrics.record_preemption(/*copied=*/true);
+  metrics.record_preemption(/*copied=*/false);
   metrics.set_kv_cells(356, 1024, 8192);
   metrics.record_content_log_loss();
 

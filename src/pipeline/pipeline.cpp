@@ -67,6 +67,7 @@ class Pipeline::Observer final : public generate::EngineObserver, public encode:
       metrics_.record_call_cost_error(call.n_rows(), error);
     }
   }
+  void on_set_aside(bool copied) override { metrics_.record_preemption(copied); }
   void on_encode(int n_patches, Duration duration) override {
     rates_.record(WorkRates::Kind::kPatches, n_patches, duration);
     metrics_.record_encode(n_patches, duration);
@@ -361,6 +362,7 @@ void Pipeline::publish_gauges() {
   metrics_.set_queue_depth(metrics::Queue::kEncode, encode_.queue_depth());
   const generate::EngineLoad load = engine_.stats().load;
   metrics_.set_running_sequences(load.n_running_sequences);
+  metrics_.set_set_aside_requests(load.n_set_aside);
   metrics_.set_kv_cells(load.n_kv_cells_used, load.n_kv_cells_kept, load.n_kv_cells);
   metrics_.set_queue_depth(metrics::Queue::kEngine, load.n_waiting_requests);
   metrics_.set_vision_bytes(media_.vision_bytes());

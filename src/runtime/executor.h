@@ -133,8 +133,18 @@ class Executor {
   /// and continues at range.end. The range neither begins nor ends inside a visual segment.
   virtual void share(SequenceId from, SequenceId to, const KvRange& range) = 0;
 
-  /// Frees every KV cell that this sequence alone uses. Any state; idempotent.
+  /// Frees every KV cell that this sequence alone uses, and drops what was set aside of it. Any
+  /// state; idempotent.
   virtual void remove(SequenceId sequence) = 0;
+
+  /// Copies what the KV cache has of a sequence to memory, and frees its cells as remove() does.
+  /// The sequence is empty until bring_back(), and in no call.
+  /// @return  false where it cannot be copied, e.g. for want of memory; nothing has changed then
+  virtual bool set_aside(SequenceId sequence) = 0;
+
+  /// The sequence goes on where it was, in cells of its own: what it shared it shares no more.
+  /// @return  false where the copy is lost or too few cells are free; the sequence is empty then
+  virtual bool bring_back(SequenceId sequence) = 0;
 
   /// Cells in use, over all sequences; one that several share counts once.
   virtual int n_kv_cells_used() const = 0;

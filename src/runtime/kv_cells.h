@@ -2,6 +2,7 @@
 // each token, in the order in which a sequence took them.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "core/ids.h"
@@ -17,6 +18,9 @@ class KvCells {
 
   /// A token of `sequence` was computed.
   void add(SequenceId sequence);
+  int n_of(SequenceId sequence) const {
+    return static_cast<int>(cells_of_sequence_[static_cast<std::size_t>(sequence.value)].size());
+  }
   /// As Executor::share().
   void share(SequenceId from, SequenceId to, const KvRange& range);
   /// As Executor::remove().

@@ -20,14 +20,15 @@ std::optional<std::size_t> next_of(std::span<const WaitingNeed> waiting,
 }
 
 bool fits(const Need& need, const Need& free) {
-  return need.n_sequences <= free.n_sequences && need.n_kv_cells <= free.n_kv_cells;
+  return need.n_sequences <= free.n_sequences && need.n_kv_cells <= free.n_kv_cells &&
+         need.n_kv_cells_most <= free.n_kv_cells_most;
 }
 
 /// What a tenant that runs something leaves to the others.
 Need left_to_others(const Room& room) {
   if (!room.has_several_tenants || room.total.n_sequences < 4) return {0, 0};
   return {(room.total.n_sequences + kPartForOthers - 1) / kPartForOthers,
-          room.total.n_kv_cells / kPartForOthers};
+          room.total.n_kv_cells / kPartForOthers, room.total.n_kv_cells_most / kPartForOthers};
 }
 
 }  // namespace
@@ -35,7 +36,7 @@ Need left_to_others(const Room& room) {
 std::vector<std::size_t> plan_admission(std::span<const WaitingNeed> waiting, const Room& room,
                                         std::map<TenantId, Need> running, TenantTurns& turns) {
   Need free = room.total;
-  for (const auto& [tenant, need] : running) free.add({-need.n_sequences, -need.n_kv_cells});
+  for (const auto& [tenant, need] : running) free.add(-need);
   const Need others = left_to_others(room);
   std::vector<std::size_t> order;
   std::vector<bool> passed(waiting.size());  // starts, or is to leave room
@@ -50,9 +51,9 @@ std::vector<std::size_t> plan_admission(std::span<const WaitingNeed> waiting, co
       }
       continue;
     }
-    free.add({-need.n_sequences, -need.n_kv_cells});
+    free.add(-need);
     running.try_emplace(tenant, Need{0, 0}).first->second.add(need);
-    turns.serve(tenant, need.n_kv_cells);
+    turns.serve(tenant, std::max(need.n_kv_cells, need.n_kv_cells_most));
     passed[*i] = true;
     order.push_back(*i);
   }

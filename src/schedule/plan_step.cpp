@@ -95,6 +95,12 @@ void move_what_does_not_fit(int n_rows_max, StepPlan& plan) {
 
 }  // namespace
 
+int CallPlan::n_rows() const {
+  int n = static_cast<int>(decode.size());
+  for (const Slice& slice : prefill) n += slice.n_rows;
+  return n;
+}
+
 StepPlan plan_step(std::span<const SequenceView> sequences, const StepBudget& budget,
                    std::uint64_t n_steps) {
   TSR_CHECK(budget.n_rows >= 1 && budget.n_visual_rows >= 1);

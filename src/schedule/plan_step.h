@@ -66,6 +66,7 @@ struct CallPlan {
   std::vector<Slice> prefill;
 
   bool empty() const { return decode.empty() && prefill.empty(); }
+  int n_rows() const;
   friend bool operator==(const CallPlan&, const CallPlan&) = default;
 };
 
@@ -74,6 +75,7 @@ struct StepPlan {
   CallPlan second;  // visual rows alone
 
   bool empty() const { return first.empty() && second.empty(); }
+  int n_rows() const { return first.n_rows() + second.n_rows(); }
   friend bool operator==(const StepPlan&, const StepPlan&) = default;
 };
 

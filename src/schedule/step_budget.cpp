@@ -29,7 +29,8 @@ StepBudget step_budget(std::span<const SequenceView> sequences, const StepCosts&
   const int n_rows =
       costs.first.rows_within(*decode_seconds + share, n_cells, ceiling.n_rows).value_or(0);
   budget.n_rows = std::min(std::max(n_rows, n_decode + kSliceRowsMin), ceiling.n_rows);
-  const int n_visual = costs.second.rows_within(share, n_cells, ceiling.n_visual_rows).value_or(0);
+  const int n_visual =
+      costs.second.rows_within(share, n_cells, ceiling.n_visual_rows).value_or(kFirstSliceRows);
   budget.n_visual_rows = std::min(std::max(n_visual, kSliceRowsMin), ceiling.n_visual_rows);
   return budget;
 }

@@ -17,9 +17,13 @@ struct StepCosts {
   CallCost second;
 };
 
-/// A slice is never smaller, whatever the objective: prefill must go on. The weights are read for
-/// it once more, which takes a CPU about as long as four rows do.
-inline constexpr int kSliceRowsMin = 4;
+/// A slice is never smaller, whatever the objective: prefill must go on. No more than this: beside
+/// four images, where a row attends over thousands of cells, four rows took ten times as long as
+/// the tokens of an answer alone.
+inline constexpr int kSliceRowsMin = 1;
+
+/// Of a kind of call that was never measured: one row alone would not tell what more of them cost.
+inline constexpr int kFirstSliceRows = 4;
 
 /// Without an objective a step with prefill may take this many times as long as one without: half
 /// of the time for prompts. In two calls it is more, for the weights are read twice.

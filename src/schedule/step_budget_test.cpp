@@ -89,7 +89,7 @@ TEST(StepBudget, IsASliceOfAKindThatWasNeverMeasured) {
   StepCosts text_alone = costs();
   text_alone.second = {};
 
-  EXPECT_EQ(budget(views(1, 0, 1), 1000, text_alone).n_visual_rows, kSliceRowsMin);
+  EXPECT_EQ(budget(views(1, 0, 1), 1000, text_alone).n_visual_rows, kFirstSliceRows);
 }
 
 TEST(StepBudget, NeverExceedsTheCeiling) {

@@ -17,8 +17,10 @@ using schedule::StepPlan;
 
 namespace {
 
-schedule::WaitingNeed need_of(const SimulatedRequest& request) {
-  return {request.tenant, {1, n_prompt_tokens(request) + request.n_output_tokens}};
+schedule::Need need_of(const SimulatedRequest& request, int n_output) {
+  const int n_prompt = n_prompt_tokens(request);
+  return {1, schedule::n_cells_soon(n_prompt, n_output, request.n_output_tokens),
+          n_prompt + request.n_output_tokens};
 }
 
 }  // namespace
@@ -34,16 +36,15 @@ SimulationResult ByTokens::run() {
   while (n_ended_ < requests_.size()) {
     take_arrivals();
     encode_until_now();
+    bring_back();
     start_waiting();
-    const std::vector<SequenceView> sequences = views();
-    const schedule::StepBudget budget =
-        schedule::step_budget(sequences, costs_, n_cells(), options_.inter_token, options_.ceiling);
-    const StepPlan plan = schedule::plan_step(sequences, budget, result_.n_steps);
+    schedule::StepBudget budget;
+    const StepPlan plan = this->plan(budget);
     if (plan.empty()) {
       skip_to_next_event();
       continue;
     }
-    count_passed_over(sequences, plan);
+    count_passed_over(views(), plan);
     step(plan, budget);
   }
   result_.seconds = now_;
@@ -95,12 +96,15 @@ void ByTokens::start_waiting() {
   std::map<TenantId, schedule::Need> held;
   for (const auto& running : running_) {
     if (!running) continue;
-    const schedule::WaitingNeed need = need_of(*running->request);
-    held.try_emplace(need.tenant, schedule::Need{0, 0}).first->second.add(need.need);
+    held.try_emplace(running->request->tenant, schedule::Need{0})
+        .first->second.add(need_of(*running->request, running->output.n_tokens()));
   }
-  const schedule::Room room{{static_cast<int>(running_.size()), options_.machine.n_kv_cells}};
+  const schedule::Room room{
+      schedule::total_of(static_cast<int>(running_.size()), options_.machine.n_kv_cells)};
   std::vector<schedule::WaitingNeed> waiting;
-  for (const std::size_t index : waiting_) waiting.push_back(need_of(requests_[index]));
+  for (const std::size_t index : waiting_) {
+    waiting.push_back({requests_[index].tenant, need_of(requests_[index], 0)});
+  }
   std::vector<std::size_t> order = schedule::plan_admission(waiting, room, std::move(held), turns_);
   std::size_t id = 0;
   for (const std::size_t i : order) {
@@ -110,6 +114,58 @@ void ByTokens::start_waiting() {
   }
   std::ranges::sort(order, std::greater());
   for (const std::size_t i : order) waiting_.erase(waiting_.begin() + static_cast<long>(i));
+}
+
+/// As Engine does. A copy takes its time each way.
+void ByTokens::bring_back() {
+  const auto soon = [](const Running& running) {
+    const schedule::Need need = need_of(*running.request, running.output.n_tokens());
+    return schedule::Begun{running.request->tenant, running.arrival, need.n_kv_cells};
+  };
+  std::vector<schedule::Begun> active;
+  std::vector<Running*> aside;
+  for (auto& running : running_) {
+    if (!running) continue;
+    if (running->is_aside) {
+      aside.push_back(&*running);
+    } else {
+      active.push_back(soon(*running));
+    }
+  }
+  std::ranges::sort(aside, {}, &Running::arrival);
+  for (Running* running : aside) {
+    if (!schedule::can_come_back(active, soon(*running), options_.machine.n_kv_cells)) return;
+    active.push_back(soon(*running));
+    running->is_aside = false;
+    now_ += options_.machine.cell_copy_seconds * running->n_cells();
+  }
+}
+
+StepPlan ByTokens::plan(schedule::StepBudget& budget) {
+  while (true) {
+    const std::vector<SequenceView> sequences = views();
+    budget =
+        schedule::step_budget(sequences, costs_, n_cells(), options_.inter_token, options_.ceiling);
+    StepPlan plan = schedule::plan_step(sequences, budget, result_.n_steps);
+    if (!make_room(plan)) return plan;
+  }
+}
+
+bool ByTokens::make_room(const StepPlan& plan) {
+  if (n_cells() + plan.n_rows() <= options_.machine.n_kv_cells) return false;
+  std::vector<Running*> active;
+  std::vector<schedule::Begun> begun;
+  for (auto& running : running_) {
+    if (!running || running->is_aside) continue;
+    active.push_back(&*running);
+    begun.push_back({running->request->tenant, running->arrival, running->n_cells()});
+  }
+  const auto chosen = schedule::who_gives_way(begun);
+  TSR_CHECK(chosen.has_value());  // else one that fits does not
+  active[*chosen]->is_aside = true;
+  now_ += options_.machine.cell_copy_seconds * active[*chosen]->n_cells();
+  ++result_.n_set_aside;
+  return true;
 }
 
 void ByTokens::skip_to_next_event() {
@@ -128,8 +184,7 @@ void ByTokens::step(const StepPlan& plan, const schedule::StepBudget& budget) {
 
 void ByTokens::call(const schedule::CallPlan& plan, schedule::CallCost& cost, int n_rows_max) {
   if (plan.empty()) return;
-  int n_rows = static_cast<int>(plan.decode.size());
-  for (const schedule::Slice& slice : plan.prefill) n_rows += slice.n_rows;
+  const int n_rows = plan.n_rows();
   TSR_CHECK(n_rows <= n_rows_max);
   now_ += measure(cost, n_rows);
   for (const schedule::Slice& slice : plan.prefill) prefill(slice);
@@ -190,7 +245,7 @@ int ByTokens::n_rows_ahead(const SimulatedRequest& request) const {
 std::vector<SequenceView> ByTokens::views() const {
   std::vector<SequenceView> views;
   for (std::size_t id = 0; id < running_.size(); ++id) {
-    if (running_[id]) views.push_back(view(id, *running_[id]));
+    if (running_[id] && !running_[id]->is_aside) views.push_back(view(id, *running_[id]));
   }
   return views;
 }
@@ -220,7 +275,7 @@ SequenceView ByTokens::view(std::size_t id, const Running& running) const {
 
 int ByTokens::n_cells() const {
   int n = 0;
-  for (const auto& running : running_) n += running ? running->n_cells() : 0;
+  for (const auto& running : running_) n += running && !running->is_aside ? running->n_cells() : 0;
   return n;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "schedule/plan_admission.h"
+#include "schedule/plan_preemption.h"
 #include "schedule/plan_step.h"
 #include "schedule/step_budget.h"
 #include "simulate/machine.h"
@@ -34,6 +35,7 @@ class ByTokens {
     Clocked output;
     std::uint64_t n_passed_over = 0;  // steps that it could have had a part in, and had none
     int n_rows_ahead = 0;             // its own, and those of older ones, when it began
+    bool is_aside = false;
 
     bool decodes() const { return n_prompt_done == n_prompt_tokens(*request); }
     int n_cells() const { return n_prompt_done + output.n_tokens(); }
@@ -42,6 +44,9 @@ class ByTokens {
   void take_arrivals();
   void encode_until_now();
   void start_waiting();
+  void bring_back();
+  schedule::StepPlan plan(schedule::StepBudget& budget);
+  bool make_room(const schedule::StepPlan& plan);
   void skip_to_next_event();
   void step(const schedule::StepPlan& plan, const schedule::StepBudget& budget);
   void call(const schedule::CallPlan& plan, schedule::CallCost& cost, int n_rows_max);

@@ -33,6 +33,7 @@ struct Machine {
   double call_seconds = 0.010;  // a model call of no rows
   double row_seconds = 0.0035;  // a row of it
   double row_cell_seconds = 4e-7;
+  double cell_copy_seconds = 5e-5;  // of a KV cell, to memory or back
   double tile_seconds = 2.0;
   /// How much longer steps and tiles take while both run: they share the cores.
   double shared = 1.65;
@@ -64,6 +65,7 @@ struct SimulationResult {
   double seconds = 0;     // virtual, until the last has ended
   std::uint64_t n_steps = 0;
   std::uint64_t n_refused = 0;
+  std::uint64_t n_set_aside = 0;
   /// The most steps that a request could have had a part in and had none, for each row of its own
   /// and of those that were older when it began: schedule::kTurnSteps at most.
   double passed_over_per_row_max = 0;

@@ -104,5 +104,18 @@ TEST_P(Together, AnswersHaveTheReferencesIds) {
 
 INSTANTIATE_TEST_SUITE_P(SliceRows, Together, testing::Values(1, 7, 64));
 
+// In the middle of prompts, images and answers.
+TEST(SetAside, AnswersHaveTheReferencesIds) {
+  const auto n_sequences = static_cast<std::size_t>(bundled().executor->n_sequences_max());
+  ASSERT_GE(n_sequences, 8U);
+  const std::span all(prompts());
+  for (std::size_t first = 0; first < all.size(); first += n_sequences) {
+    const auto some = all.subspan(first, std::min(n_sequences, all.size() - first));
+    const auto answers =
+        run_greedy(bundled(), some, 17, /*mixes=*/false, /*n_ids_max=*/64, /*aside=*/2);
+    for (std::size_t i = 0; i < answers.size(); ++i) expect_reference(first + i, answers[i]);
+  }
+}
+
 }  // namespace
 }  // namespace tessera::runtime::llama

@@ -24,12 +24,14 @@ enum class Call {
   kDecodeVisual,  // with visual rows, whether or not text is beside them
   kMakeSampler,
   kSample,
+  kSetAside,
+  kBringBack,
 };
 
-inline constexpr std::size_t kCallCount = 8;
+inline constexpr std::size_t kCallCount = 10;
 
 enum class Effect {
-  kError,         // calls that return a Result: `internal`
+  kError,         // calls that return a Result: `internal`; those that return a bool: false
   kCancelled,     // encode only
   kSlow,          // encode and decode: waits for release(), encode also for its caller to say stop
   kNoKvSlot,      // decode only, as those below; nothing is computed

@@ -84,6 +84,7 @@ Availability FakeExecutor::availability() {
 void FakeExecutor::forget() {
   n_losses_ = control_->n_losses();
   for (SequenceState& state : sequences_) state = SequenceState{};
+  aside_.clear();
 }
 
 void FakeExecutor::share(SequenceId from, SequenceId to, const KvRange& range) {
@@ -112,6 +113,41 @@ void FakeExecutor::share(SequenceId from, SequenceId to, const KvRange& range) {
 void FakeExecutor::remove(SequenceId sequence) {
   check_thread();
   if (is_known(sequence)) state_of(sequence) = SequenceState{};
+  aside_.erase(sequence);
+}
+
+bool FakeExecutor::set_aside(SequenceId sequence) {
+  check_thread();
+  if (!control_->check(Call::kSetAside, "", "") || !is_known(sequence)) return false;
+  SequenceState& state = state_of(sequence);
+  if (state.cells.empty()) return refuse("set_aside: a sequence without cells");
+  Aside aside;
+  for (const auto& cell : state.cells) {
+    aside.cells.push_back({cell->transcript, cell->next_position, cell->is_inside});
+  }
+  aside.rest = std::exchange(state, {});
+  aside.rest.cells.clear();
+  aside_[sequence] = std::move(aside);
+  return true;
+}
+
+bool FakeExecutor::bring_back(SequenceId sequence) {
+  check_thread();
+  auto aside = aside_.extract(sequence);
+  if (!control_->check(Call::kBringBack, "", "")) return false;
+  if (aside.empty() || !state_of(sequence).cells.empty()) {
+    return refuse("bring_back: nothing was set aside, or something came after it");
+  }
+  auto& [cells, rest] = aside.mapped();
+  if (n_kv_cells_used_ + static_cast<int>(cells.size()) > n_kv_cells_) {
+    return refuse("bring_back: too few cells");
+  }
+  for (const CellCopy& cell : cells) {
+    rest.cells.push_back(std::make_shared<const Cell>(n_kv_cells_used_, cell.transcript,
+                                                      cell.next_position, cell.is_inside));
+  }
+  state_of(sequence) = std::move(rest);
+  return true;
 }
 
 int FakeExecutor::n_kv_cells_used() const {

@@ -2,6 +2,7 @@
 // contract of runtime.h.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,6 +34,8 @@ class FakeExecutor final : public Executor {
   bool can_share() const override { return can_share_; }
   void share(SequenceId from, SequenceId to, const KvRange& range) override;
   void remove(SequenceId sequence) override;
+  bool set_aside(SequenceId sequence) override;
+  bool bring_back(SequenceId sequence) override;
   int n_kv_cells_used() const override;
 
  private:
@@ -65,6 +68,19 @@ class FakeExecutor final : public Executor {
     Transcript transcript;
   };
 
+  /// A cell that is none.
+  struct CellCopy {
+    Transcript transcript;
+    Position next_position = 0;
+    bool is_inside = false;
+  };
+
+  /// What set_aside() keeps.
+  struct Aside {
+    std::vector<CellCopy> cells;
+    SequenceState rest;  // without its cells
+  };
+
   void check_thread() const;
   /// Reports the violation. @return false
   bool refuse(const std::string& message) const;
@@ -91,6 +107,7 @@ class FakeExecutor final : public Executor {
   int n_kv_cells_used_ = 0;  // before the sequences, whose cells count themselves
   mutable std::optional<std::thread::id> thread_;  // the first that called
   std::vector<SequenceState> sequences_;           // [n_sequences_max]
+  std::map<SequenceId, Aside> aside_;
 };
 
 }  // namespace tessera::runtime::fake

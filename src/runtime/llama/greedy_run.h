@@ -138,15 +138,16 @@ class GreedySequence {
 
 /// Runs all prompts side by side; prefill takes at most `slice_rows` rows of each in a step.
 /// @param mixes  whether text and visual rows go in one call
+/// @param aside  every so many steps each sequence is set aside and brought back; 0 = never
 inline std::vector<GreedyAnswer> run_greedy(LoadedModel& loaded,
                                             std::span<const ReadyPrompt> prompts, int slice_rows,
-                                            bool mixes = false, int n_ids_max = 64) {
+                                            bool mixes = false, int n_ids_max = 64, int aside = 0) {
   std::vector<GreedySequence> sequences;
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     sequences.emplace_back(loaded, prompts[i], static_cast<int>(i), n_ids_max);
   }
   const auto done = [&] { return std::ranges::all_of(sequences, &GreedySequence::done); };
-  while (!done() && !testing::Test::HasFailure()) {
+  for (int step = 1; !done() && !testing::Test::HasFailure(); ++step) {
     std::vector<TokenRow> rows;
     std::vector<VisualRows> slices;
     for (GreedySequence& sequence : sequences) {
@@ -160,6 +161,15 @@ inline std::vector<GreedyAnswer> run_greedy(LoadedModel& loaded,
       if (!rows.empty()) EXPECT_EQ(loaded.executor->decode(rows, {}, {}).status, DecodeStatus::kOk);
     }
     for (GreedySequence& sequence : sequences) sequence.read_scores();
+    if (aside == 0 || step % aside != 0) continue;
+    // All out and all back, so that they get other cells than they had.
+    for (std::size_t i = 0; i < sequences.size(); ++i) {
+      EXPECT_TRUE(loaded.executor->set_aside(SequenceId{static_cast<int>(i)}));
+    }
+    EXPECT_EQ(loaded.executor->n_kv_cells_used(), 0);
+    for (std::size_t i = sequences.size(); i-- > 0;) {
+      EXPECT_TRUE(loaded.executor->bring_back(SequenceId{static_cast<int>(i)}));
+    }
   }
   std::vector<GreedyAnswer> answers;
   for (std::size_t i = 0; i < sequences.size(); ++i) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
+#include <utility>
 
 #include "core/check.h"
 #include "runtime/llama/llama_sampler.h"
@@ -333,6 +335,35 @@ void LlamaExecutor::remove(SequenceId sequence) {
   take_back_anticipated();
   llama_memory_seq_rm(llama_get_memory(context_.get()), sequence.value, -1, -1);
   cells_.remove(sequence);
+  set_aside_.erase(sequence);
+}
+
+bool LlamaExecutor::set_aside(SequenceId sequence) {
+  take_back_anticipated();
+  Copy copy;
+  copy.n_bytes = llama_state_seq_get_size(context_.get(), sequence.value);
+  copy.n_tokens = cells_.n_of(sequence);
+  copy.bytes.reset(new (std::nothrow) std::uint8_t[copy.n_bytes]);
+  if (copy.bytes == nullptr) return false;
+  const std::size_t n_written =
+      llama_state_seq_get_data(context_.get(), copy.bytes.get(), copy.n_bytes, sequence.value);
+  if (n_written != copy.n_bytes) return false;
+  remove(sequence);
+  set_aside_.emplace(sequence, std::move(copy));
+  return true;
+}
+
+bool LlamaExecutor::bring_back(SequenceId sequence) {
+  const auto copy = set_aside_.extract(sequence);
+  remove(sequence);
+  if (copy.empty()) return false;
+  const auto& [bytes, n_bytes, n_tokens] = copy.mapped();
+  if (llama_state_seq_set_data(context_.get(), bytes.get(), n_bytes, sequence.value) == 0) {
+    remove(sequence);
+    return false;
+  }
+  for (int i = 0; i < n_tokens; ++i) cells_.add(sequence);
+  return true;
 }
 
 void LlamaExecutor::share(SequenceId from, SequenceId to, const KvRange& range) {

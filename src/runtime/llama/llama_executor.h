@@ -5,6 +5,9 @@
 // as rows, and unless the scores agree, calls are of one kind.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -32,6 +35,8 @@ class LlamaExecutor final : public Executor {
   bool can_share() const override { return can_share_; }
   void share(SequenceId from, SequenceId to, const KvRange& range) override;
   void remove(SequenceId sequence) override;
+  bool set_aside(SequenceId sequence) override;
+  bool bring_back(SequenceId sequence) override;
   int n_kv_cells_used() const override { return cells_.n_used(); }
 
   /// Scores after row `row` of the last call's tokens, which must have had a sampler. Valid until
@@ -41,6 +46,13 @@ class LlamaExecutor final : public Executor {
 
  private:
   LlamaExecutor(std::shared_ptr<LlamaModel> model, int n_sequences_max);
+
+  /// What the library writes of a sequence, and how many tokens that is.
+  struct Copy {
+    std::unique_ptr<std::uint8_t[]> bytes;
+    std::size_t n_bytes = 0;
+    int n_tokens = 0;
+  };
 
   static bool on_abort_check(void* self);
   /// Whether the model scores a prompt that comes as rows as it scores its ids.
@@ -78,8 +90,9 @@ class LlamaExecutor final : public Executor {
   std::vector<std::int8_t> wants_logits_;
 
   KvCells cells_;
-  std::vector<TokenRow> next_;         // what the last call lets one expect; samplers borrowed
-  std::vector<TokenRow> anticipated_;  // of them, what is computed; empty = nothing
+  std::map<SequenceId, Copy> set_aside_;  // ≤ n_sequences_max
+  std::vector<TokenRow> next_;            // what the last call lets one expect; samplers borrowed
+  std::vector<TokenRow> anticipated_;     // of them, what is computed; empty = nothing
 };
 
 }  // namespace tessera::runtime::llama

@@ -128,6 +128,51 @@ std::vector<float> scores_of_last(Executor& executor, std::vector<TokenRow> rows
   return {scores.begin(), scores.end()};
 }
 
+// The last id: beyond the number of sequences that the library was told, it could not be copied.
+TEST(LlamaExecutor, WhatWasSetAsideGoesOnWhereItWas) {
+  Executor& executor = *bundled().executor;
+  const int last = executor.n_sequences_max() - 1;
+  ASSERT_EQ(executor.decode(rows_of(last, 100), {}, {}).status, DecodeStatus::kOk);
+  const auto expected = scores_of_last(executor, rows_of(last, 1, 100));
+  executor.remove(SequenceId{last});
+  ASSERT_EQ(executor.decode(rows_of(last, 100), {}, {}).status, DecodeStatus::kOk);
+  executor.share(SequenceId{last}, SequenceId{0}, {0, 60, 0, 60});
+
+  ASSERT_TRUE(executor.set_aside(SequenceId{last}));
+  EXPECT_EQ(executor.n_kv_cells_used(), 60) << "the other has those that it shared";
+  ASSERT_EQ(executor.decode(rows_of(0, 30, 60), {}, {}).status, DecodeStatus::kOk);
+  ASSERT_TRUE(executor.bring_back(SequenceId{last}));
+
+  EXPECT_EQ(executor.n_kv_cells_used(), 190);
+  const auto scores = scores_of_last(executor, rows_of(last, 1, 100));
+  ASSERT_EQ(scores.size(), expected.size());
+  for (std::size_t i = 0; i < scores.size(); ++i) ASSERT_NEAR(scores[i], expected[i], 1e-3F);
+  executor.remove(SequenceId{0});
+  executor.remove(SequenceId{last});
+}
+
+TEST(LlamaExecutor, WhatDoesNotComeBackIsGone) {
+  Executor& executor = *bundled().executor;
+  ASSERT_EQ(executor.decode(rows_of(0, 50), {}, {}).status, DecodeStatus::kOk);
+  ASSERT_TRUE(executor.set_aside(SequenceId{0}));
+  const int n_cells = executor.n_kv_cells();
+  for (int n = 0; n < n_cells; n += 100) {
+    const int n_rows = std::min(100, n_cells - n);
+    ASSERT_EQ(executor.decode(rows_of(1, n_rows, n), {}, {}).status, DecodeStatus::kOk);
+  }
+
+  EXPECT_FALSE(executor.bring_back(SequenceId{0})) << "the cache is full";
+  EXPECT_EQ(executor.n_kv_cells_used(), n_cells);
+  executor.remove(SequenceId{1});
+  EXPECT_FALSE(executor.bring_back(SequenceId{0})) << "once";
+  EXPECT_EQ(executor.n_kv_cells_used(), 0);
+
+  ASSERT_EQ(executor.decode(rows_of(0, 50), {}, {}).status, DecodeStatus::kOk);
+  ASSERT_TRUE(executor.set_aside(SequenceId{0}));
+  executor.remove(SequenceId{0});
+  EXPECT_FALSE(executor.bring_back(SequenceId{0})) << "a copy ends with its sequence";
+}
+
 TEST(LlamaExecutor, ACallThatIsStoppedLeavesNothingBehind) {
   Executor& executor = *bundled().executor;
   const std::vector<TokenRow> rows = rows_of(0, 300);

@@ -62,8 +62,8 @@ class Connection {
 
   // --- the engine thread ---
   template <typename T, typename Arguments>
-  Result<T> call_executor(const Arguments& arguments, const ShouldStop& stop) {
-    return call<T>(decode_line_, Call::kDecode, arguments, stop);
+  Result<T> call_executor(Call call, const Arguments& arguments, const ShouldStop& stop) {
+    return this->call<T>(decode_line_, call, arguments, stop);
   }
 
   // --- the keeper of the process ---

@@ -43,17 +43,17 @@ class ConnectionTest : public testing::Test {
 TEST_F(ConnectionTest, GivesTheAnswerOrTheErrorInItsPlace) {
   {
     const auto far = answer_with(Result<int>(7));
-    EXPECT_EQ(*connection->call_executor<int>(1, {}), 7);
+    EXPECT_EQ(*connection->call_executor<int>(Call::kDecode, 1, {}), 7);
   }
   const auto far = answer_with(Result<int>(make_error(ErrorCode::kNotFound, "gone", "it is gone")));
-  EXPECT_EQ(connection->call_executor<int>(1, {}).error().reason, "gone");
+  EXPECT_EQ(connection->call_executor<int>(Call::kDecode, 1, {}).error().reason, "gone");
   EXPECT_TRUE(connection->is_alive());
 }
 
 TEST_F(ConnectionTest, AnAnswerThatCannotBeReadIsTheEndOfTheEngine) {
   const auto far = answer_with(std::string("no result"));
 
-  EXPECT_TRUE(is_engine_lost(connection->call_executor<int>(1, {}).error()));
+  EXPECT_TRUE(is_engine_lost(connection->call_executor<int>(Call::kDecode, 1, {}).error()));
 
   EXPECT_FALSE(connection->is_alive());
   std::array<std::byte, 1> nothing;

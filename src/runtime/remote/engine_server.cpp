@@ -110,6 +110,16 @@ class EngineServer {
       case Call::kDecode:
         return handle<DecodeCall>(call, answer,
                                   [&](const auto& rows) { return decode(rows, line); });
+      case Call::kSetAside:
+        return handle<CopyCall>(call, answer, [&](const CopyCall& copy) -> Result<bool> {
+          follow(copy.orders);
+          return loaded_.executor->set_aside(copy.sequence);
+        });
+      case Call::kBringBack:
+        return handle<CopyCall>(call, answer, [&](const CopyCall& copy) -> Result<bool> {
+          follow(copy.orders);
+          return loaded_.executor->bring_back(copy.sequence);
+        });
       case Call::kDescribe:
       case Call::kLoad:
       case Call::kStop:
@@ -157,16 +167,19 @@ class EngineServer {
     return one;
   }
 
-  Result<CallResult> decode(const DecodeCall& call, Line& line) {
-    Executor& executor = *loaded_.executor;
-    samplers_.drop(call.dropped_samplers);
-    for (const CellOrder& order : call.orders) {
+  void follow(const std::vector<CellOrder>& orders) {
+    for (const CellOrder& order : orders) {
       if (order.from == order.sequence) {
-        executor.remove(order.sequence);
+        loaded_.executor->remove(order.sequence);
       } else {
-        executor.share(order.from, order.sequence, order.range);
+        loaded_.executor->share(order.from, order.sequence, order.range);
       }
     }
+  }
+
+  Result<CallResult> decode(const DecodeCall& call, Line& line) {
+    samplers_.drop(call.dropped_samplers);
+    follow(call.orders);
     std::vector<std::shared_ptr<std::unique_ptr<Sampler>>> samplers;  // keeps them meanwhile
     std::vector<TokenRow> tokens;
     for (const WireTokenRow& row : call.tokens) {
@@ -181,7 +194,7 @@ class EngineServer {
       visual.push_back({slice.sequence, slice.rows, slice.positions, slice.first_row,
                         slice.n_segment_rows, slice.non_causal});
     }
-    return executor.decode(tokens, visual, [&line] { return line.stop_asked(); });
+    return loaded_.executor->decode(tokens, visual, [&line] { return line.stop_asked(); });
   }
 
   using Tiles = std::vector<std::unique_ptr<PreparedTile>>;

@@ -5,7 +5,7 @@
 //                  descriptors → Facts. Once; its end is the end of the engine
 //   model lines    kApplyChatTemplate, kTokenize, kPrepare, kMakeSampler
 //   encode line    kEncode
-//   decode line    kDecode
+//   decode line    kDecode, kSetAside, kBringBack
 //
 // What lives in the engine has a number that the server chose: sets of prepared tiles, samplers.
 // Those that the server has let go of come with the next call that concerns them.
@@ -28,6 +28,8 @@ enum class Call : std::uint32_t {
   kMakeSampler,
   kEncode,
   kDecode,
+  kSetAside,
+  kBringBack,
   kStop,  // no call: the one that runs is to end
 };
 
@@ -98,6 +100,12 @@ struct WireVisualRows {
   bool non_causal = false;
 };
 
+/// Executor::set_aside() or bring_back().
+struct CopyCall {
+  std::vector<CellOrder> orders;  // before the call
+  SequenceId sequence;
+};
+
 struct DecodeCall {
   std::vector<CellOrder> orders;  // before the call
   std::vector<std::uint64_t> dropped_samplers;
@@ -134,6 +142,9 @@ void pass(auto& parcel, Of<WireTokenRow> auto& row) {
 void pass(auto& parcel, Of<WireVisualRows> auto& slice) {
   parcel(slice.sequence, slice.rows, slice.positions, slice.first_row, slice.n_segment_rows,
          slice.non_causal);
+}
+void pass(auto& parcel, Of<CopyCall> auto& call) {
+  parcel(call.orders, call.sequence);
 }
 void pass(auto& parcel, Of<DecodeCall> auto& call) {
   parcel(call.orders, call.dropped_samplers, call.tokens, call.visual);

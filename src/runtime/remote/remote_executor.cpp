@@ -36,6 +36,7 @@ Availability RemoteExecutor::availability() {
 void RemoteExecutor::forget() {
   life_.reset();
   cells_.clear();
+  set_aside_.clear();
   orders_.clear();
 }
 
@@ -59,7 +60,7 @@ CallResult RemoteExecutor::decode(std::span<const TokenRow> tokens,
   }
   call.orders = std::exchange(orders_, {});
   call.dropped_samplers = life_->take_dropped_samplers();
-  auto result = life_->call_executor<CallResult>(call, stop);
+  auto result = life_->call_executor<CallResult>(Call::kDecode, call, stop);
   if (!result) return {DecodeStatus::kLost, {}};
   if (!is_valid(*result, tokens, process_->facts().model.n_vocabulary)) {
     life_->lose();
@@ -81,7 +82,29 @@ void RemoteExecutor::share(SequenceId from, SequenceId to, const KvRange& range)
 
 void RemoteExecutor::remove(SequenceId sequence) {
   cells_.remove(sequence);
+  set_aside_.erase(sequence);
   orders_.push_back({sequence, sequence, {}});
+}
+
+bool RemoteExecutor::set_aside(SequenceId sequence) {
+  if (!call_copy(Call::kSetAside, sequence)) return false;
+  set_aside_[sequence] = cells_.n_of(sequence);
+  cells_.remove(sequence);
+  return true;
+}
+
+bool RemoteExecutor::bring_back(SequenceId sequence) {
+  const auto n_tokens = set_aside_.extract(sequence);
+  if (n_tokens.empty() || !call_copy(Call::kBringBack, sequence)) return false;
+  for (int i = 0; i < n_tokens.mapped(); ++i) cells_.add(sequence);
+  return true;
+}
+
+bool RemoteExecutor::call_copy(Call call, SequenceId sequence) {
+  if (life_ == nullptr) return false;
+  const CopyCall copy{std::exchange(orders_, {}), sequence};
+  const auto done = life_->call_executor<bool>(call, copy, {});
+  return done && *done;
 }
 
 }  // namespace tessera::runtime::remote

@@ -2,6 +2,7 @@
 // next model call, and goes with it; how many are in use is known here as well.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -26,12 +27,17 @@ class RemoteExecutor final : public Executor {
   bool can_share() const override { return process_->facts().can_share; }
   void share(SequenceId from, SequenceId to, const KvRange& range) override;
   void remove(SequenceId sequence) override;
+  bool set_aside(SequenceId sequence) override;
+  bool bring_back(SequenceId sequence) override;
   int n_kv_cells_used() const override { return cells_.n_used(); }
 
  private:
+  bool call_copy(Call call, SequenceId sequence);
+
   const std::shared_ptr<EngineProcess> process_;
   std::shared_ptr<Connection> life_;  // whose KV cache it is; null = forgotten
   KvCells cells_;
+  std::map<SequenceId, int> set_aside_;  // tokens of each
   std::vector<CellOrder> orders_;  // since the last call; ≤ a few for each sequence that ended
 };
 

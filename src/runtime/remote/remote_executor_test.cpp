@@ -26,6 +26,28 @@ TEST_F(RemoteExecutorTest, SharesCellsAndCountsThemAsTheEngineDoes) {
   EXPECT_EQ(executor.n_kv_cells_used(), 4);
 }
 
+TEST_F(RemoteExecutorTest, SetsAsideAndBringsBackInTheOrderOfItsCalls) {
+  ASSERT_TRUE(start());
+  Executor& executor = *remote.executor;
+  const std::vector<TokenRow> prompt{{SequenceId{0}, 'a', 0, nullptr},
+                                     {SequenceId{0}, 'b', 1, nullptr}};
+  ASSERT_EQ(executor.decode(prompt, {}, {}).status, DecodeStatus::kOk);
+  executor.share(SequenceId{0}, SequenceId{1}, {0, 2, 0, 2});
+
+  ASSERT_TRUE(executor.set_aside(SequenceId{0}));
+  EXPECT_EQ(executor.n_kv_cells_used(), 2);
+  executor.remove(SequenceId{1});
+  EXPECT_EQ(executor.n_kv_cells_used(), 0);
+  ASSERT_TRUE(executor.bring_back(SequenceId{0}));
+  EXPECT_EQ(executor.n_kv_cells_used(), 2);
+
+  const std::vector<TokenRow> next{{SequenceId{0}, 'c', 2, nullptr},
+                                   {SequenceId{1}, 'a', 0, nullptr}};
+  EXPECT_EQ(executor.decode(next, {}, {}).status, DecodeStatus::kOk);
+  EXPECT_FALSE(executor.bring_back(SequenceId{1})) << "nothing was set aside";
+  EXPECT_EQ(executor.availability(), Availability::kReady);
+}
+
 TEST_F(RemoteExecutorTest, WhatDiesBetweenTwoCallsIsLostOnce) {
   ASSERT_TRUE(start());
   Executor& executor = *remote.executor;
