@@ -58,8 +58,8 @@ CoreShare::Pool CoreShare::make_pool(std::span<const int> worker_cores) {
   return {std::move(handle), n_threads};
 }
 
-CoreShare::CoreShare(int n_threads)
-    : cores_(usable_cores(n_threads)), n_language_share_((n_cores() + 1) / 2) {
+CoreShare::CoreShare(int n_threads, const Clock& clock)
+    : clock_(clock), cores_(usable_cores(n_threads)), n_language_share_((n_cores() + 1) / 2) {
   const std::span<const int> all(cores_);
   const std::size_t n = all.size();
   language_pool_ = make_pool(all.subspan(1));
@@ -84,12 +84,29 @@ ggml_threadpool* CoreShare::language_pool(int n_threads) const {
 }
 
 int CoreShare::begin_language() {
-  language_works_.store(true, std::memory_order_release);
-  return encode_works_.load(std::memory_order_acquire) ? n_language_share_ : n_cores();
+  language_works_.begin();
+  n_language_cores_.store(n_cores());
+  if (!encode_works_.at(clock_.now())) return n_cores();
+  n_language_cores_.store(n_language_share_);
+  n_language_cores_.notify_all();
+  return n_language_share_;
+}
+
+void CoreShare::end_language() {
+  language_works_.end(clock_.now());
+  n_language_cores_.store(0);
+  n_language_cores_.notify_all();
+}
+
+void CoreShare::begin_encode() {
+  encode_works_.begin();
+  for (int n = n_language_cores_.load(); n > n_language_share_; n = n_language_cores_.load()) {
+    n_language_cores_.wait(n);
+  }
 }
 
 void CoreShare::assign_encode_pool(ggml_backend_t backend) {
-  const bool share = language_works_.load(std::memory_order_acquire);
+  const bool share = language_works_.at(clock_.now());
   const Pool& pool = share ? encode_pool_share_ : encode_pool_all_;
   ggml_backend_cpu_set_threadpool(backend, pool.handle.get());  // pauses the one it had
   ggml_threadpool_resume(pool.handle.get());

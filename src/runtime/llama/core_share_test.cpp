@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <memory>
 #include <set>
 #include <thread>
@@ -57,10 +58,12 @@ int keep_one_core() {
 }
 
 TEST(CoreShare, GivesOneSideEveryCoreWhileTheOtherRests) {
-  CoreShare cores(0);
+  ManualClock clock;
+  CoreShare cores(0, clock);
 
   EXPECT_EQ(cores.begin_language(), cores.n_cores());
   cores.end_language();
+  clock.advance(kLinger);
   EXPECT_EQ(run_encode_graph(cores).n_threads, cores.n_cores());
 }
 
@@ -83,15 +86,54 @@ TEST(CoreShare, LeavesEachSideAtLeastOneThreadWhileBothWork) {
 }
 
 TEST(CoreShare, TakesTheSplitBackWhenOneSideEnds) {
-  CoreShare cores(0);
+  ManualClock clock;
+  CoreShare cores(0, clock);
+  const int n_language_share = (cores.n_cores() + 1) / 2;
+  const int n_encode_share = std::max(1, cores.n_cores() - n_language_share);
   cores.begin_encode();
   cores.begin_language();
   cores.end_language();
 
+  EXPECT_EQ(run_encode_graph(cores).n_threads, n_encode_share) << "the next token may come";
+  clock.advance(kLinger);
   EXPECT_EQ(run_encode_graph(cores).n_threads, cores.n_cores());
 
   cores.end_encode();
+  EXPECT_EQ(cores.begin_language(), n_language_share) << "the next tile may come";
+  cores.end_language();
+  clock.advance(kLinger);
   EXPECT_EQ(cores.begin_language(), cores.n_cores());
+}
+
+// Both begin again and again, at whatever moment of the other's call.
+TEST(CoreShare, NoEncodeRunsBesideACallThatHasAllCores) {
+  ManualClock clock;
+  CoreShare cores(0, clock);
+  if (cores.n_cores() == 1) GTEST_SKIP() << "one core is shared by both";
+  std::atomic<bool> has_all{false};
+  std::atomic<int> n_beside{0};
+  std::jthread encode([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      cores.begin_encode();
+      if (has_all) ++n_beside;
+      cores.end_encode();
+      clock.advance(kLinger);
+      std::this_thread::yield();
+    }
+  });
+  int n_with_all = 0;
+  while (n_with_all < 2000) {
+    const bool all = cores.begin_language() == cores.n_cores();
+    has_all = all;
+    std::this_thread::yield();
+    has_all = false;
+    cores.end_language();
+    n_with_all += all ? 1 : 0;
+  }
+  encode.request_stop();
+  encode.join();
+
+  EXPECT_EQ(n_beside, 0);
 }
 
 TEST(CoreShare, ComputesOnAsManyCoresAsThreads) {

@@ -79,7 +79,8 @@ TEST_F(EncoderDeviceTest, ForgetsAStopAtTheNextEncode) {
 }
 
 TEST_F(EncoderDeviceTest, TellsTheLanguageModelThatAnEncodeRuns) {
-  CoreShare all(0);
+  ManualClock clock;
+  CoreShare all(0, clock);
   EncoderDevice other(all);
   mtmd_context_params other_params = mtmd_context_params_default();
   other.attach(other_params);
@@ -88,7 +89,9 @@ TEST_F(EncoderDeviceTest, TellsTheLanguageModelThatAnEncodeRuns) {
 
   other.begin(nullptr, nullptr);
   const int while_encoding = all.begin_language();
+  all.end_language();
   other.end();
+  clock.advance(kLinger);
 
   EXPECT_EQ(while_encoding, (all.n_cores() + 1) / 2);
   EXPECT_EQ(all.begin_language(), all.n_cores());
