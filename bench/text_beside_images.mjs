@@ -105,6 +105,7 @@ async function measure(server) {
     aloneMs: median(aloneGaps),
     aloneLargestMs: Math.max(...aloneGaps),
     besideMs: median(besideGaps),
+    p99Ms: besideGaps.sort((a, b) => a - b)[Math.floor(besideGaps.length * 0.99)] ?? 0,
     largestMs: Math.max(...besideGaps, 0),
     shortSeconds,
     imagesSeconds: (ended - began) / 1000,
@@ -138,6 +139,7 @@ const columns = {
   "token alone, ms": ["aloneMs", 1],
   "largest gap alone, ms": ["aloneLargestMs", 0], // what the machine itself does to a token
   "beside images, ms": ["besideMs", 1],
+  "99 of 100, ms": ["p99Ms", 0],
   "largest gap, ms": ["largestMs", 0],
   "short request, s": ["shortSeconds", 2],
   "image request, s": ["imagesSeconds", 1],

@@ -117,6 +117,7 @@ void Engine::drop_aside(ActiveRequest& request) {
 
 /// Oldest first.
 void Engine::bring_back() {
+  if (std::ranges::none_of(running_, &ActiveRequest::is_aside)) return;
   const auto soon = [this](const ActiveRequest& request) {
     schedule::Begun begun{request.in_flight->tenant, request.arrival};
     for (const Sequence* sequence : sequences_of(request)) {
