@@ -164,7 +164,8 @@ Requests EncodeQueue::fail(const Digest& key, const Error& error) {
   return failed;
 }
 
-std::vector<EncodeQueue::Stopped> EncodeQueue::take_stopped(TimePoint now, Duration per_patch) {
+std::vector<EncodeQueue::Stopped> EncodeQueue::take_stopped(TimePoint now,
+                                                            const EncodeTimes& times) {
   std::vector<Stopped> stopped;
   for (auto at = waiting_.begin(); at != waiting_.end();) {
     Waiter& waiter = *at++;
@@ -173,7 +174,11 @@ std::vector<EncodeQueue::Stopped> EncodeQueue::take_stopped(TimePoint now, Durat
       continue;
     }
     // There is one encoder: whoever else wants its tiles, they come one after the other.
-    auto reason = waiter.request->should_stop(now, per_patch * waiter.n_patches_left);
+    Duration at_least{};
+    for (const auto& [segment, key] : waiter.missing) {
+      at_least += times.at_least(wanted_.at(key)->n_patches);
+    }
+    auto reason = waiter.request->should_stop(now, at_least);
     if (reason) stopped.push_back({remove(waiter), *std::move(reason)});
   }
   return stopped;

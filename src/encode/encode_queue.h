@@ -32,6 +32,7 @@
 #include "core/digest.h"
 #include "core/in_flight.h"
 #include "core/tenant_turns.h"
+#include "encode/encode_times.h"
 
 namespace tessera::encode {
 
@@ -111,9 +112,8 @@ class EncodeQueue {
   };
   /// Removes those that nobody waits for any more, or whose time is over, or will be before their
   /// tiles are encoded; tiles that nobody waits for then go with them. Between two steps.
-  /// @param per_patch  what one takes at the very least; zero = nobody knows
   /// @return  the requests here among them
-  std::vector<Stopped> take_stopped(TimePoint now, Duration per_patch);
+  std::vector<Stopped> take_stopped(TimePoint now, const EncodeTimes& times);
 
   /// Removes all. Tells those that have gone on.
   /// @return  the requests here

@@ -8,13 +8,6 @@
 #include "core/check.h"
 
 namespace tessera::encode {
-namespace {
-
-/// How much faster the cores are than in the fastest step so far, at the most: it may have had half
-/// of them.
-constexpr int kFasterAtMost = 2;
-
-}  // namespace
 
 EncodeStage::EncodeStage(std::unique_ptr<runtime::Encoder> encoder, cache::FeatureStore& cache,
                          const EncodeOptions& options, const Clock& clock, EncodeObserver* observer,
@@ -118,8 +111,7 @@ EncodeStage::Features EncodeStage::features_of(const Step& step, const std::stop
     if (*features[i] != nullptr) continue;
     if (*embedding) {
       if (observer_ != nullptr) observer_->on_encode(step[i]->n_patches, cost);
-      const Duration patch = cost / std::max(step[i]->n_patches, 1);
-      if (fastest_patch_ == Duration::zero() || patch < fastest_patch_) fastest_patch_ = patch;
+      if (!encoder_->takes_batches()) times_.record(step[i]->n_patches, cost);
       features[i] = keep(*step[i], std::move(**embedding), cost);
     } else {
       features[i] = embedding->error();
@@ -232,7 +224,7 @@ void EncodeStage::end_stopped() {
   std::vector<EncodeQueue::Stopped> stopped;
   {
     MutexLock lock(mutex_);
-    stopped = queue_.take_stopped(now, fastest_patch_ / kFasterAtMost);
+    stopped = queue_.take_stopped(now, times_);
   }
   for (auto& [request, reason] : stopped) request->end(std::move(reason), now);
 }

@@ -121,7 +121,7 @@ class EncodeStage {
   TimePoint progress_ TSR_GUARDED_BY(mutex_);  // the last, or when the first of those here came
   std::unique_ptr<Flight> flight_ TSR_GUARDED_BY(mutex_);  // of running_
   // Before flight_ in destruction: they point into it.
-  Duration fastest_patch_{};  // encode thread only; zero = none was encoded
+  EncodeTimes times_;  // encode thread only
   std::list<std::stop_callback<Leave>> watches_ TSR_GUARDED_BY(mutex_);
   std::jthread thread_;
 };

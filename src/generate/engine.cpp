@@ -16,8 +16,8 @@ constexpr int kRowsBesideDecode = 4;
 /// Rows of a call that tell how long prefill takes; fewer are mostly output tokens.
 constexpr int kPrefillRows = 16;
 
-/// How much faster the cores are than in the fastest call so far, at the most: it may have had half
-/// of them.
+/// How much faster the cores are than in the shortest call so far, at the most: it may have had
+/// half of them.
 constexpr int kFasterAtMost = 2;
 
 /// Ids of sequences for kept prompts: the last ones, and at least one is left to run.
@@ -46,6 +46,11 @@ runtime::SamplerOptions sampler_options(const Request& request, int choice) {
                                   request.n_top_logprobs};
   if (options.sampling.seed) *options.sampling.seed += static_cast<std::uint64_t>(choice);
   return options;
+}
+
+bool is_non_causal(const Segment& segment) {
+  const auto* visual = std::get_if<VisualSegment>(&segment);
+  return visual != nullptr && visual->non_causal;
 }
 
 Stage stage_of(schedule::Phase phase) {
@@ -138,8 +143,8 @@ CallReport Engine::run(const schedule::CallPlan& plan, schedule::CallCost& cost,
   const double seconds = to_seconds(duration);
   cost.record(batch.n_rows(), n_cells, seconds);
   if (batch.n_rows() >= kPrefillRows) {
-    const Duration row = duration / batch.n_rows();
-    if (fastest_row_ == Duration::zero() || row < fastest_row_) fastest_row_ = row;
+    shortest_call_ =
+        shortest_call_ == Duration::zero() ? duration : std::min(shortest_call_, duration);
   }
   return {static_cast<int>(batch.tokens.size()), batch.n_visual_rows, seconds, expected};
 }
@@ -155,7 +160,7 @@ bool Engine::is_in_vain(std::span<const BatchPart> parts) const {
 void Engine::end_stopped_requests() {
   const TimePoint now = clock_.now();
   for (std::size_t i = running_.size(); i-- > 0;) {
-    const Duration at_least = rows_left(*running_[i]) * fastest_row_ / kFasterAtMost;
+    const Duration at_least = calls_left(*running_[i]) * shortest_call_ / kFasterAtMost;
     if (auto error = running_[i]->in_flight->should_stop(now, at_least)) {
       end_request(*running_[i], std::move(error));
     }
@@ -168,15 +173,18 @@ void Engine::end_stopped_requests() {
   });
 }
 
-/// That are to be computed, whatever others have computed by then.
-int Engine::rows_left(const ActiveRequest& request) const {
-  int n = 0;
+/// Calls full of rows that are to be computed until it has its next token, whatever others have
+/// computed by then.
+int Engine::calls_left(const ActiveRequest& request) const {
+  int n_rows = 0;
   for (const Sequence* sequence : sequences_of(request)) {
     if (sequence->awaited() || sequence->is_copied()) continue;
     const schedule::SequenceView view = sequence->view();
-    if (view.phase != schedule::Phase::kDecode) n = std::max(n, view.n_prompt_left);
+    if (view.phase != schedule::Phase::kDecode) n_rows = std::max(n_rows, view.n_prompt_left);
   }
-  return n;
+  // An image that is computed whole may have more rows than a slice.
+  const bool is_sliced = std::ranges::none_of(request.in_flight->prompt.segments, is_non_causal);
+  return is_sliced ? n_rows / std::max(budget_max_.n_rows, budget_max_.n_visual_rows) : 0;
 }
 
 bool Engine::is_ready() {

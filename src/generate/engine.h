@@ -78,7 +78,7 @@ class Engine {
   };
 
   void end_stopped_requests();
-  int rows_left(const ActiveRequest& request) const;
+  int calls_left(const ActiveRequest& request) const;
   /// Whether the executor takes calls. When it has lost everything, ends who was in it.
   bool is_ready();
   void share_prefixes();
@@ -137,7 +137,7 @@ class Engine {
   SequenceTable sequences_;
   TenantTurns turns_;
   schedule::StepCosts costs_;
-  Duration fastest_row_{};  // of calls with many; zero = there was none
+  Duration shortest_call_{};  // of those with many rows; zero = there was none
   KvPrefixes prefixes_;
   bool starved_ = false;
   std::uint64_t n_started_ = 0;
