@@ -1,5 +1,6 @@
 #include "admission/admission.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <string>
@@ -8,9 +9,12 @@
 namespace tessera::admission {
 namespace {
 
-// A place frees up whenever any of the admitted requests ends; with a hundred of them that is
-// about once a second or faster.
-constexpr std::chrono::seconds kRetryAfter{1};
+/// Of `Retry-After`. The header has no less than a second; and after a minute things are otherwise.
+constexpr std::chrono::seconds kRetryAfterMin{1};
+constexpr std::chrono::seconds kRetryAfterMax{60};
+
+/// How many requests the mean of their times goes back: the load of the last while.
+constexpr int kRecentRequests = 16;
 
 // The emitter holds back up to this many bytes of a stream; a stop string is a word or a tag.
 constexpr std::size_t kStopBytesMax = 256;
@@ -28,11 +32,12 @@ Error out_of_range(std::string param, const std::string& range) {
                     param);
 }
 
-Error busy(std::string reason, const std::string& what, int n, int limit) {
+Error busy(std::string reason, const std::string& what, int n, int limit,
+           std::chrono::seconds retry_after) {
   Error error = make_error(ErrorCode::kResourceExhausted, std::move(reason),
                            std::to_string(n) + " " + what + ", the limit is " +
                                std::to_string(limit) + "; try again later");
-  error.retry_after = kRetryAfter;
+  error.retry_after = retry_after;
   return error;
 }
 
@@ -104,36 +109,52 @@ Result<void> check_stop(const std::vector<std::string>& stop) {
 
 Admission::Ticket& Admission::Ticket::operator=(Ticket&& other) noexcept {
   // What this ticket held is released when `other` is destroyed.
-  std::swap(count_, other.count_);
+  std::swap(books_, other.books_);
   std::swap(place_, other.place_);
+  std::swap(begin_, other.begin_);
   return *this;
 }
 
 Admission::Ticket::~Ticket() {
-  if (count_ != nullptr) count_->fetch_sub(1, std::memory_order_relaxed);
+  if (books_ == nullptr) return;
+  const Duration time = clock_->now() - begin_;
+  MutexLock lock(books_->mutex);
+  --books_->n_admitted;
+  const Duration mean = books_->time.value_or(time);
+  books_->time = mean + (time - mean) / kRecentRequests;
 }
 
-Admission::Admission(const Limits& limits)
+Admission::Admission(const Limits& limits, const Clock& clock)
     : requests_max_(limits.requests_max),
       tenant_requests_max_(limits.tenant_requests_max),
+      clock_(clock),
       tenants_(static_cast<std::size_t>(limits.tenant_requests_max)),
-      count_(std::make_shared<std::atomic<int>>(0)) {}
+      books_(std::make_shared<Books>()) {}
 
 Result<Admission::Ticket> Admission::admit(TenantId tenant) {
-  const auto server_busy = [this](int n_admitted) {
-    return busy("server_busy", "requests are running", n_admitted, requests_max_);
-  };
-  int n_admitted = count_->load(std::memory_order_relaxed);
-  if (n_admitted >= requests_max_) return server_busy(n_admitted);
+  MutexLock lock(books_->mutex);
+  if (books_->n_admitted >= requests_max_) {
+    return busy("server_busy", "requests are running", books_->n_admitted, requests_max_,
+                time_to_a_place(requests_max_));
+  }
   auto place = tenants_.try_take(tenant);
   if (!place) {
     return busy("tenant_busy", "requests with this key are running", tenant_requests_max_,
-                tenant_requests_max_);
+                tenant_requests_max_, time_to_a_place(tenant_requests_max_));
   }
-  while (!count_->compare_exchange_weak(n_admitted, n_admitted + 1, std::memory_order_relaxed)) {
-    if (n_admitted >= requests_max_) return server_busy(n_admitted);
-  }
-  return Ticket(count_, *std::move(place));
+  ++books_->n_admitted;
+  return Ticket(books_, *std::move(place), clock_);
+}
+
+int Admission::n_admitted() const {
+  MutexLock lock(books_->mutex);
+  return books_->n_admitted;
+}
+
+/// Of so many that run, one ends each so many-th of the time that they take.
+std::chrono::seconds Admission::time_to_a_place(int n_taken) const {
+  const Duration time = books_->time.value_or(Duration::zero()) / std::max(n_taken, 1);
+  return std::clamp(std::chrono::ceil<std::chrono::seconds>(time), kRetryAfterMin, kRetryAfterMax);
 }
 
 Result<void> check_request(const Request& request, const Limits& limits) {

@@ -11,6 +11,8 @@
 namespace tessera::admission {
 namespace {
 
+const SteadyClock kClock;
+
 Request valid_request() {
   Request request;
   request.messages.push_back({Role::kUser, {TextPart{"hello"}}});
@@ -20,7 +22,7 @@ Request valid_request() {
 TEST(Admission, AdmitsUpToTheLimitAndSaysBothNumbersAbove) {
   Limits limits;
   limits.requests_max = 2;
-  Admission admission(limits);
+  Admission admission(limits, kClock);
   const auto first = admission.admit(TenantId{0});
   const auto second = admission.admit(TenantId{1});
 
@@ -37,7 +39,7 @@ TEST(Admission, AdmitsUpToTheLimitAndSaysBothNumbersAbove) {
 TEST(Admission, AdmitsATenantUpToItsOwnLimitAndOthersBeyond) {
   Limits limits;
   limits.tenant_requests_max = 1;
-  Admission admission(limits);
+  Admission admission(limits, kClock);
   std::optional<Admission::Ticket> first(admission.admit(TenantId{1}).value());
 
   const auto second = admission.admit(TenantId{1});
@@ -50,6 +52,38 @@ TEST(Admission, AdmitsATenantUpToItsOwnLimitAndOthersBeyond) {
 
   first.reset();
   EXPECT_TRUE(admission.admit(TenantId{1}));
+}
+
+// Four at once that take twenty seconds each: one ends every five.
+TEST(Admission, SaysWhenAPlaceWillBeFree) {
+  ManualClock clock;
+  Limits limits;
+  limits.requests_max = 4;
+  limits.tenant_requests_max = 2;
+  Admission admission(limits, clock);
+  std::vector<Admission::Ticket> running;
+  const auto fill = [&] {
+    for (const std::uint32_t tenant : {1U, 1U, 2U, 2U}) {
+      running.push_back(admission.admit(TenantId{tenant}).value());
+    }
+  };
+  fill();
+  EXPECT_EQ(admission.admit(TenantId{3}).error().retry_after.count(), 1) << "nobody knows yet";
+  clock.advance(std::chrono::seconds(20));
+  running.clear();
+  fill();
+
+  EXPECT_EQ(admission.admit(TenantId{3}).error().retry_after.count(), 5);
+  running.pop_back();
+  running.pop_back();
+  const auto tenant_busy = admission.admit(TenantId{1});
+  ASSERT_EQ(tenant_busy.error().reason, "tenant_busy");
+  EXPECT_GT(tenant_busy.error().retry_after.count(), 5) << "its own two take longer to end";
+
+  clock.advance(std::chrono::hours(1));
+  running.clear();
+  fill();
+  EXPECT_EQ(admission.admit(TenantId{3}).error().retry_after.count(), 60) << "no more is said";
 }
 
 TEST(Admission, RefusesMoreFramesThanTheLimit) {
@@ -73,7 +107,7 @@ TEST(Admission, RefusesMoreFramesThanTheLimit) {
 TEST(Admission, ATicketsEndMakesRoom) {
   Limits limits;
   limits.requests_max = 1;
-  Admission admission(limits);
+  Admission admission(limits, kClock);
   std::optional<Admission::Ticket> ticket(admission.admit(TenantId{0}).value());
   ASSERT_FALSE(admission.admit(TenantId{0}));
 
@@ -84,7 +118,7 @@ TEST(Admission, ATicketsEndMakesRoom) {
 }
 
 TEST(Admission, AMovedTicketCountsOnce) {
-  Admission admission(Limits{});
+  Admission admission(Limits{}, kClock);
   std::optional<Admission::Ticket> first(admission.admit(TenantId{0}).value());
   std::optional<Admission::Ticket> second(admission.admit(TenantId{0}).value());
 
@@ -98,7 +132,7 @@ TEST(Admission, AMovedTicketCountsOnce) {
 }
 
 TEST(Admission, ATicketMayOutliveItsAdmission) {
-  auto admission = std::make_unique<Admission>(Limits{});
+  auto admission = std::make_unique<Admission>(Limits{}, kClock);
   std::optional<Admission::Ticket> ticket(admission->admit(TenantId{0}).value());
 
   admission.reset();
@@ -108,7 +142,7 @@ TEST(Admission, ATicketMayOutliveItsAdmission) {
 TEST(Admission, NeverExceedsTheLimitFromManyThreads) {
   Limits limits;
   limits.requests_max = 3;
-  Admission admission(limits);
+  Admission admission(limits, kClock);
   std::atomic<bool> exceeded{false};
   {
     std::vector<std::jthread> threads;

@@ -32,7 +32,7 @@ struct Script {
 class FakeService final : public pipeline::Service {
  public:
   FakeService()
-      : admission_(Limits{}), engine_([this](const std::stop_token& stop) { run(stop); }) {
+      : admission_(Limits{}, clock_), engine_([this](const std::stop_token& stop) { run(stop); }) {
     info_.name = "tiny";
   }
   ~FakeService() override {
@@ -183,6 +183,7 @@ class FakeService final : public pipeline::Service {
   }
 
   runtime::ModelInfo info_;
+  SteadyClock clock_;
   admission::Admission admission_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Live>> live_;

@@ -44,8 +44,8 @@ struct Need {
 /// being set aside decodes about as many before it can be again: far longer than the copy takes.
 inline constexpr int kOutputAhead = 64;
 
-/// Of the cells: as much as what is allowed may add up to beyond them. So cells in use and copies of
-/// those that are set aside never take more than one and a half caches together.
+/// Of the cells: as much as what is allowed may add up to beyond them. So cells in use and copies
+/// of those that are set aside never take more than one and a half caches together.
 inline constexpr int kPartSetAside = 2;
 
 /// Of one sequence.
